@@ -135,7 +135,7 @@ impl TurnSink for Auditor {
         &self.judge
     }
 
-    fn turn(&mut self, turn: RecordedTurn<'_>) {
+    fn turn(&mut self, turn: &RecordedTurn<'_>) {
         if let OfferedTools::Unusable(why) = &turn.tools
             && !turn.calls.is_empty()
         {
@@ -150,7 +150,7 @@ impl TurnSink for Auditor {
             let index = index + turn.place.call as usize;
             let state = self
                 .aggregate
-                .call(&self.examples, &turn, call, index, &judgement);
+                .call(&self.examples, turn, call, index, &judgement);
             worst = worst.max(state);
             if turn.conversation.is_some() {
                 let refusal = match &judgement {
@@ -165,7 +165,7 @@ impl TurnSink for Auditor {
             self.calls += 1;
         }
         if !turn.calls.is_empty() {
-            self.aggregate.turn(&turn, worst);
+            self.aggregate.turn(turn, worst);
         }
         let own = turn.conversation.as_deref().and_then(|conversation| {
             self.conversations

@@ -155,7 +155,7 @@ impl CallJudge {
             OfferedTools::Unusable(_) => return without_tools(text, stop),
             OfferedTools::NotRecorded(known) => (&self.tools, *known),
         };
-        if let Some(tool) = tools.get(own_name(tools, &call.tool)) {
+        if let Some(tool) = tool_named(tools, &call.tool) {
             if call
                 .found
                 .as_ref()
@@ -180,7 +180,7 @@ impl CallJudge {
         if tool.is_some_and(|tool| tool.schema().is_err()) {
             return without_tools(text, stop);
         }
-        let check = |policies: &Policies| {
+        let check = |policies: &Policies, _: Limits| {
             let policy = policy_of(policies, tool, &found.name);
             found.check(tools, &policy, stop).into_owned()
         };
@@ -196,8 +196,9 @@ impl CallJudge {
         stop: StopReason,
     ) -> Judgement<'c> {
         let name = call.tool.as_ref();
-        let check = |policies: &Policies| {
-            let gate = Gate::new(schema).policy(policies.for_tool(name)).stop(stop);
+        let check = |policies: &Policies, limits: Limits| {
+            let gate = Gate::new(schema).policy(policies.for_tool(name));
+            let gate = gate.limits(limits).stop(stop);
             let gate = if name.is_empty() {
                 gate
             } else {
@@ -217,9 +218,9 @@ impl CallJudge {
         text: &'c str,
         stop: StopReason,
     ) -> Judgement<'c> {
-        let check = |policies: &Policies| {
+        let check = |policies: &Policies, limits: Limits| {
             let policy = policy_of(policies, Some(tool), &tool.name);
-            let gate = Gate::new(schema).policy(policy).limits(Limits::default());
+            let gate = Gate::new(schema).policy(policy).limits(limits);
             gate.stop(stop).tool(&tool.name).check(text)
         };
         Judgement::Judged(self.judged(Some(tool), check))
@@ -229,17 +230,22 @@ impl CallJudge {
     fn judged<'c>(
         &self,
         tool: Option<&'c ToolDefinition>,
-        check: impl Fn(&Policies) -> Verdict<'c>,
+        check: impl Fn(&Policies, Limits) -> Verdict<'c>,
     ) -> Judged<'c> {
-        let verdict = check(&self.policies);
+        let verdict = check(&self.policies, Limits::default());
+        // Of the other verdicts only the kind counts, which one issue tells as well as all.
+        let kind_by = |policies| {
+            let verdict = check(policies, Limits::default().max_issues(1));
+            VerdictKind::from(&verdict)
+        };
         let kind = VerdictKind::from(&verdict);
         let (mut safe, mut eager) = (kind, kind);
         if kind != VerdictKind::Good {
             if !self.is_safe {
-                safe = VerdictKind::from(&check(&self.safe));
+                safe = kind_by(&self.safe);
             }
             eager = match safe {
-                VerdictKind::Bad => VerdictKind::from(&check(&self.eager)),
+                VerdictKind::Bad => kind_by(&self.eager),
                 other => other,
             };
         }
@@ -261,15 +267,10 @@ fn policy_of(policies: &Policies, tool: Option<&ToolDefinition>, name: &str) -> 
     }
 }
 
-/// The name that a server itself gives to a tool: clients put `mcp__SERVER__` before it.
-fn own_name<'n>(tools: &Tools, sent: &'n str) -> &'n str {
-    if tools.get(sent).is_some() {
-        return sent;
-    }
-    match split_server(sent) {
-        Some((_, own)) if tools.get(own).is_some() => own,
-        _ => sent,
-    }
+/// Finds a tool by the name that was sent. Clients put `mcp__SERVER__` before the name that a server
+/// itself gives to a tool.
+fn tool_named<'t>(tools: &'t Tools, sent: &str) -> Option<&'t ToolDefinition> {
+    tools.get(sent).or_else(|| tools.get(split_server(sent)?.1))
 }
 
 /// Splits the name that clients give to a tool of an MCP server: `mcp__SERVER__TOOL`.

@@ -46,7 +46,8 @@ pub use input::{InputFile, expand};
 pub use judge::{CallJudge, Judged, Judgement};
 pub use playground::{playground_answer, playground_page};
 pub use readers::{
-    FORMATS, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable, format_of,
+    CallsRead, FORMATS, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable,
+    format_of,
 };
 pub use recorded::{
     ArgumentsKept, KnownTools, OfferedTools, RecordPlace, RecordedCall, RecordedLoop,

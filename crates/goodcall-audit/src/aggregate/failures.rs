@@ -1,7 +1,9 @@
 //! Failures of one kind, with examples.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use hashbrown::Equivalent;
 use serde::{Deserialize, Serialize};
 
 use crate::recorded::RecordPlace;
@@ -46,6 +48,40 @@ pub struct FailureClass {
     pub code: Arc<str>,
     /// The field as a JSON Pointer in which `*` stands for any index; empty for the whole call.
     pub field: Arc<str>,
+}
+
+/// A kind of failure whose names are not copied: nearly every failure is of a kind that is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BorrowedClass<'f> {
+    pub(super) outcome: FailureOutcome,
+    pub(super) code: &'f str,
+    pub(super) field: Cow<'f, str>,
+}
+
+impl Equivalent<FailureClass> for BorrowedClass<'_> {
+    fn equivalent(&self, class: &FailureClass) -> bool {
+        self.outcome == class.outcome && *self.code == *class.code && *self.field == *class.field
+    }
+}
+
+impl From<&BorrowedClass<'_>> for FailureClass {
+    fn from(class: &BorrowedClass<'_>) -> Self {
+        Self {
+            outcome: class.outcome,
+            code: class.code.into(),
+            field: class.field.as_ref().into(),
+        }
+    }
+}
+
+impl<'f> From<&'f FailureClass> for BorrowedClass<'f> {
+    fn from(class: &'f FailureClass) -> Self {
+        Self {
+            outcome: class.outcome,
+            code: &class.code,
+            field: Cow::Borrowed(&class.field),
+        }
+    }
 }
 
 /// How often a kind of failure was seen, with examples.

@@ -1,12 +1,14 @@
 //! Fields, as failures are counted by: pointers in which every index is `*`.
 
+use std::borrow::Cow;
+
 use goodcall_core::Pointer;
 
 /// The pattern of a pointer: `/edits/0/path` is `/edits/*/path`.
-pub(super) fn pattern(pointer: &Pointer) -> String {
+pub(super) fn pattern(pointer: &Pointer) -> Cow<'_, str> {
     let text = pointer.as_str();
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     for segment in text.split('/').skip(1) {
@@ -14,7 +16,7 @@ pub(super) fn pattern(pointer: &Pointer) -> String {
         out.push('/');
         out.push_str(if is_index { "*" } else { segment });
     }
-    out
+    Cow::Owned(out)
 }
 
 /// The pattern of a field that is written with dots: `edits[0].path`.

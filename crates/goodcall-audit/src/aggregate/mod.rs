@@ -6,6 +6,7 @@ mod example;
 mod failures;
 mod field;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use hashbrown::{Equivalent, HashMap};
 use serde::{Deserialize, Serialize};
 
 pub use counts::{CallCounts, SourceCounts, TurnCost, TurnCosts};
+use failures::BorrowedClass;
 pub use failures::{
     ExampleCall, ExampleNote, FailureClass, FailureExample, FailureOutcome, FailureStats,
 };
@@ -114,17 +116,16 @@ impl Group {
     }
 
     /// The statistics of a kind of failure.
-    fn failure(&mut self, class: FailureClass) -> &mut FailureStats {
-        let is_full = self.failures.len() >= MOST_CLASSES && !self.failures.contains_key(&class);
-        let class = if is_full {
-            FailureClass {
-                field: "/…".into(),
-                ..class
-            }
-        } else {
-            class
-        };
-        self.failures.entry(class).or_default()
+    fn failure(&mut self, class: &BorrowedClass<'_>) -> &mut FailureStats {
+        let mut class = Cow::Borrowed(class);
+        if self.failures.len() >= MOST_CLASSES && !self.failures.contains_key(&*class) {
+            class.to_mut().field = Cow::Borrowed("/…");
+        }
+        if !self.failures.contains_key(&*class) {
+            let class = FailureClass::from(&*class);
+            self.failures.insert(class, FailureStats::default());
+        }
+        self.failures.get_mut(&*class).expect("it was inserted")
     }
 }
 
@@ -289,9 +290,9 @@ impl Aggregate {
                     state = CallState::Failed;
                 }
             }
-            classes.push(FailureClass {
+            classes.push(BorrowedClass {
                 outcome: FailureOutcome::Result,
-                code: complaint.name().into(),
+                code: complaint.name(),
                 field: field.unwrap_or_default().into(),
             });
         }
@@ -310,7 +311,7 @@ impl Aggregate {
                 judgement,
                 place,
             };
-            count_failures(group, classes, &example);
+            count_failures(group, &classes, &example);
             self.define(judgement);
         }
         state
@@ -424,7 +425,7 @@ impl Aggregate {
             let own = self.groups.entry(key).or_default();
             own.counts.add(&group.counts);
             for (class, stats) in group.failures {
-                own.failure(class).add(stats);
+                own.failure(&BorrowedClass::from(&class)).add(stats);
             }
         }
         for (hour, counts) in other.hours {
@@ -502,13 +503,13 @@ fn count_judgement(counts: &mut CallCounts, judgement: &Judgement<'_>) -> (CallS
 }
 
 /// The kinds of failure of one call, each one once.
-fn classes(call: &RecordedCall<'_>, judgement: &Judgement<'_>) -> Vec<FailureClass> {
-    let mut classes: Vec<FailureClass> = Vec::new();
-    let mut add = |outcome, code: &str, field: String| {
-        let class = FailureClass {
+fn classes<'f>(call: &'f RecordedCall<'_>, judgement: &'f Judgement<'_>) -> Vec<BorrowedClass<'f>> {
+    let mut classes: Vec<BorrowedClass<'_>> = Vec::new();
+    let mut add = |outcome, code: &'f str, field| {
+        let class = BorrowedClass {
             outcome,
-            code: code.into(),
-            field: field.into(),
+            code,
+            field,
         };
         if !classes.contains(&class) {
             classes.push(class);
@@ -531,7 +532,7 @@ fn classes(call: &RecordedCall<'_>, judgement: &Judgement<'_>) -> Vec<FailureCla
             }
         },
         Judgement::WithoutTools(Some(reason)) => {
-            add(FailureOutcome::Broken, reason.name(), String::new());
+            add(FailureOutcome::Broken, reason.name(), Cow::Borrowed(""));
         }
         Judgement::Recorded(kind) => {
             let outcome = match kind {
@@ -540,7 +541,7 @@ fn classes(call: &RecordedCall<'_>, judgement: &Judgement<'_>) -> Vec<FailureCla
             };
             let notes = call.verdict.iter().flat_map(|verdict| &verdict.notes);
             for (code, place) in notes.filter(|_| *kind != VerdictKind::Good) {
-                add(outcome, code, field::from_dotted(place));
+                add(outcome, code, field::from_dotted(place).into());
             }
         }
         Judgement::WithoutTools(None) | Judgement::NotRecorded => {}
@@ -549,7 +550,7 @@ fn classes(call: &RecordedCall<'_>, judgement: &Judgement<'_>) -> Vec<FailureCla
 }
 
 /// Counts the failures of one call, and keeps it as an example where one is wanted.
-fn count_failures(group: &mut Group, classes: Vec<FailureClass>, sample: &example::Sample<'_>) {
+fn count_failures(group: &mut Group, classes: &[BorrowedClass<'_>], sample: &example::Sample<'_>) {
     let mut made = None;
     let rank = sample.rank();
     for class in classes {

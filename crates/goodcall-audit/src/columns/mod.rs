@@ -184,22 +184,21 @@ impl<'b> CallColumns<'b> {
         })
     }
 
-    fn turn(&mut self, row: usize, place: RecordPlace, out: &dyn TurnSink) -> RecordedTurn<'b> {
+    /// Makes the turn that of another row.
+    fn fill(&mut self, turn: &mut RecordedTurn<'b>, row: usize, out: &dyn TurnSink) {
         let get =
             |column: &Option<TextColumn<'b>>| column.as_ref().and_then(|column| column.get(row));
-        let mut turn = RecordedTurn::new(place);
         turn.tools = self.definitions.of_row(row, out);
         turn.conversation = get(&self.conversation).map(Cow::Borrowed);
         turn.model = get(&self.model).map(Cow::Borrowed);
         turn.server = get(&self.server).map(Cow::Borrowed);
         turn.time = self.time.as_ref().and_then(|column| column.seconds(row));
-        if let Some(word) = get(&self.stop) {
-            turn.stop = match word {
-                "finished" => StopReason::Finished,
-                "cut_off" => StopReason::CutOff,
-                other => stop_reason(other),
-            };
-        }
+        turn.stop = match get(&self.stop) {
+            None => StopReason::Unknown,
+            Some("finished") => StopReason::Finished,
+            Some("cut_off") => StopReason::CutOff,
+            Some(other) => stop_reason(other),
+        };
         let [read, written] = &self.tokens;
         let count = |column: &Option<NumberColumn<'b>>| column.as_ref()?.count(row);
         turn.tokens = match (count(read), count(written)) {
@@ -215,8 +214,8 @@ impl<'b> CallColumns<'b> {
             let flag = self.is_error.as_ref().and_then(|column| column.count(row));
             call.result = Some(RecordedResult::new(said, flag == Some(1)));
         }
+        turn.calls.clear();
         turn.calls.push(call);
-        turn
     }
 }
 
@@ -232,10 +231,12 @@ pub(crate) fn pass_on(
     out: &mut dyn TurnSink,
 ) -> Result<(), String> {
     let mut columns = CallColumns::find(batch, names)?;
+    // One turn serves for all rows, so that nothing is allocated for a row.
+    let mut turn = RecordedTurn::new(RecordPlace::new(Arc::clone(file), first));
     for row in 0..batch.num_rows() {
-        let place = RecordPlace::new(Arc::clone(file), first + row as u64);
-        let turn = columns.turn(row, place, out);
-        out.turn(turn);
+        turn.place.record = first + row as u64;
+        columns.fill(&mut turn, row, out);
+        out.turn(&turn);
     }
     Ok(())
 }

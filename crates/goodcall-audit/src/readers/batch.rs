@@ -6,7 +6,7 @@ use goodcall_wire::recorded::RecordedRequest;
 
 use super::exchange::Exchange;
 use super::fields::{container, text, time};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordReader, TurnSink, Unreadable};
 use crate::batch_requests::BatchRequest;
 
 pub(super) struct Batch;
@@ -24,13 +24,8 @@ impl LogFormat for Batch {
         text(record, "custom_id").is_some() && parts.iter().any(|key| record.get(key).is_some())
     }
 
-    fn order(&self, _record: Node<'_>) -> RecordOrder {
-        // Requests may come before their answers in one file.
-        RecordOrder::InOrder
-    }
-
     fn reader(&self) -> Box<dyn RecordReader> {
-        Box::new(BatchReader)
+        Box::new(read)
     }
 }
 
@@ -48,32 +43,24 @@ pub(crate) fn request<'r>(record: &LogRecord<'r>) -> Option<(&'r str, BatchReque
     Some((id, request))
 }
 
-struct BatchReader;
-
-impl RecordReader for BatchReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
-        if let Some((id, request)) = request(record) {
-            out.judge().batches().insert(id, request);
-            return Ok(0);
-        }
-        let id = text(record.root, "custom_id").ok_or(Unreadable::because("no custom_id"))?;
-        let Some(reply) = reply(record) else {
-            return failed(record.root);
-        };
-        let asked = out.judge().batches().get(id).unwrap_or_default();
-        let exchange = Exchange {
-            reply: Some(reply.to_owned()),
-            tools: asked.tools.map(|tools| tools.to_string()),
-            model: asked.model.map(|model| model.to_string()),
-            time: time(record.root, &["created_at", "completed_at"]),
-            ..Exchange::default()
-        };
-        exchange.pass_on(&record.place, out)
+fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
+    if let Some((id, request)) = request(record) {
+        out.judge().batches().insert(id, request);
+        return Ok(0);
     }
+    let id = text(record.root, "custom_id").ok_or(Unreadable::because("no custom_id"))?;
+    let Some(reply) = reply(record) else {
+        return failed(record.root);
+    };
+    let asked = out.judge().batches().get(id).unwrap_or_default();
+    let exchange = Exchange {
+        reply: Some(reply.to_owned()),
+        tools: asked.tools.map(|tools| tools.to_string()),
+        model: asked.model.map(|model| model.to_string()),
+        time: time(record.root, &["created_at", "completed_at"]),
+        ..Exchange::default()
+    };
+    exchange.pass_on(&record.place, out)
 }
 
 /// The reply of an answer.

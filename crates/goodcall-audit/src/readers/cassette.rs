@@ -5,7 +5,7 @@ use goodcall_core::{Kind, Node};
 
 use super::exchange::Exchange;
 use super::fields::{elements, host, json, text, time};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink};
 use crate::recorded::RecordPlace;
 
 pub(super) struct Cassette;
@@ -25,29 +25,21 @@ impl LogFormat for Cassette {
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
-        Box::new(CassetteReader)
+        Box::new(read)
     }
 }
 
-struct CassetteReader;
-
-impl RecordReader for CassetteReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
-        let mut count = 0;
-        for (number, interaction) in (1..).zip(elements(record.root, "interactions")) {
-            // The place of an interaction is its number, since a cassette is one document.
-            let mut place = RecordPlace::new(record.place.file.clone(), number);
-            place.call = record.place.call;
-            if let Some(exchange) = exchange(record, interaction) {
-                count += exchange.pass_on(&place, out).unwrap_or(0);
-            }
+fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
+    let mut count = 0;
+    for (number, interaction) in (1..).zip(elements(record.root, "interactions")) {
+        // The place of an interaction is its number, since a cassette is one document.
+        let mut place = RecordPlace::new(record.place.file.clone(), number);
+        place.call = record.place.call;
+        if let Some(exchange) = exchange(record, interaction) {
+            count += exchange.pass_on(&place, out).unwrap_or(0);
         }
-        Ok(count)
     }
+    Ok(count)
 }
 
 fn exchange(record: &LogRecord<'_>, interaction: Node<'_>) -> Option<Exchange> {

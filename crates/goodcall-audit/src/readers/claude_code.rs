@@ -10,7 +10,7 @@ use goodcall_wire::recorded::TokenCount;
 
 use super::fields::{content, elements, stop, text, time};
 use super::pending::PendingTurns;
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordReader, TurnSink, Unreadable};
 use crate::recorded::{RecordedCall, RecordedResult, RecordedTurn, SentArguments};
 
 pub(super) struct ClaudeCode;
@@ -30,10 +30,6 @@ impl LogFormat for ClaudeCode {
             || kind == Some("summary") && record.get("leafUuid").is_some()
     }
 
-    fn order(&self, _record: Node<'_>) -> RecordOrder {
-        RecordOrder::InOrder
-    }
-
     fn reader(&self) -> Box<dyn RecordReader> {
         Box::<Transcript>::default()
     }
@@ -46,11 +42,7 @@ struct Transcript {
 }
 
 impl RecordReader for Transcript {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
+    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
         match text(record.root, "type") {
             Some("assistant") => Ok(self.assistant(record, out)),
             Some("user") => {

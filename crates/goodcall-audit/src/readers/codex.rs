@@ -10,7 +10,7 @@ use goodcall_wire::recorded::TokenCount;
 
 use super::fields::{container, content, text, time};
 use super::pending::PendingTurns;
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordReader, TurnSink, Unreadable};
 use crate::recorded::{RecordedCall, RecordedResult, RecordedTurn, SentArguments};
 
 /// The types of lines.
@@ -34,10 +34,6 @@ impl LogFormat for Codex {
         TYPES.contains(&kind) && container(record, "payload").is_some()
     }
 
-    fn order(&self, _record: Node<'_>) -> RecordOrder {
-        RecordOrder::InOrder
-    }
-
     fn reader(&self) -> Box<dyn RecordReader> {
         Box::<Rollout>::default()
     }
@@ -52,11 +48,7 @@ struct Rollout {
 }
 
 impl RecordReader for Rollout {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
+    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
         let payload = record.root.get("payload");
         let payload = payload.ok_or(Unreadable::because("a line without a payload"))?;
         match text(record.root, "type") {

@@ -13,7 +13,7 @@ use goodcall_wire::{Provider, Tools};
 
 use super::fields::{container, first_text, host, json, time};
 use super::messages;
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
 use crate::loops;
 use crate::recorded::{
     ArgumentsKept, KnownTools, OfferedTools, RecordPlace, RecordedCall, RecordedResult,
@@ -74,38 +74,30 @@ impl LogFormat for Exchanges {
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
-        Box::new(ExchangeReader)
+        Box::new(read)
     }
 }
 
-struct ExchangeReader;
-
-impl RecordReader for ExchangeReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
-        if record.root.kind() == Kind::Array {
-            let are_items = messages::are_items(record.root.elements());
-            return Exchange::of_messages(record.text, are_items).pass_on(&record.place, out);
-        }
-        let pair = Pair::find(record.root).ok_or(Unreadable::because("no request and no reply"))?;
-        let source = |node: Node<'_>| json(node, record.text).map(Cow::into_owned);
-        let exchange = Exchange {
-            request: pair.request.and_then(source),
-            reply: pair.reply.and_then(|node| match node.kind() {
-                // Events are not JSON.
-                Kind::String => node.as_str().map(str::to_owned),
-                _ => source(node),
-            }),
-            time: time(record.root, &TIMES),
-            server: first_text(record.root, &["url", "uri", "base_url", "endpoint"])
-                .map(|url| host(url).to_owned()),
-            ..Exchange::default()
-        };
-        exchange.pass_on(&record.place, out)
+fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
+    if record.root.kind() == Kind::Array {
+        let are_items = messages::are_items(record.root.elements());
+        return Exchange::of_messages(record.text, are_items).pass_on(&record.place, out);
     }
+    let pair = Pair::find(record.root).ok_or(Unreadable::because("no request and no reply"))?;
+    let source = |node: Node<'_>| json(node, record.text).map(Cow::into_owned);
+    let exchange = Exchange {
+        request: pair.request.and_then(source),
+        reply: pair.reply.and_then(|node| match node.kind() {
+            // Events are not JSON.
+            Kind::String => node.as_str().map(str::to_owned),
+            _ => source(node),
+        }),
+        time: time(record.root, &TIMES),
+        server: first_text(record.root, &["url", "uri", "base_url", "endpoint"])
+            .map(|url| host(url).to_owned()),
+        ..Exchange::default()
+    };
+    exchange.pass_on(&record.place, out)
 }
 
 /// The request and the reply of a record.
@@ -246,7 +238,7 @@ impl Exchange {
                 .map(|call| RecordedCall::found(call, kept)),
         );
         let count = turn.calls.len();
-        out.turn(turn);
+        out.turn(&turn);
         Ok(count)
     }
 
@@ -296,7 +288,7 @@ impl Exchange {
             count += calls.len();
             turn.calls
                 .extend(calls.into_iter().map(|call| past_call(call, kept)));
-            out.turn(turn);
+            out.turn(&turn);
         }
         count
     }

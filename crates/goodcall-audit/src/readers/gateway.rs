@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use goodcall_core::Node;
 
 use super::fields::{elements, text, time};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
 use crate::recorded::{
     RecordedCall, RecordedLoop, RecordedTurn, RecordedVerdict, SentArguments, VerdictKind,
 };
@@ -30,42 +30,34 @@ impl LogFormat for GatewayLog {
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
-        Box::new(LineReader)
+        Box::new(read)
     }
 }
 
-struct LineReader;
-
-impl RecordReader for LineReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
-        let root = record.root;
-        if root.get("lines_left_out").is_some() {
-            return Err(Unreadable::because("lines that the log left out"));
-        }
-        let mut turn = RecordedTurn::new(record.place.clone());
-        turn.model = text(root, "model").map(Cow::Borrowed);
-        turn.server = text(root, "protocol").map(Cow::Borrowed);
-        turn.time = time(root, &["time"]);
-        if root.get("seq").is_some() {
-            turn.calls.push(call(root)?);
-        } else {
-            for logged in elements(root, "calls") {
-                turn.calls.push(call(logged)?);
-            }
-        }
-        let signal = text(root, "loop");
-        turn.recorded_loop = signal.map(|signal| {
-            let tool = turn.calls.first().map(|call| call.tool.to_string());
-            RecordedLoop::named(signal, tool.unwrap_or_default())
-        });
-        let count = turn.calls.len();
-        out.turn(turn);
-        Ok(count)
+fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
+    let root = record.root;
+    if root.get("lines_left_out").is_some() {
+        return Err(Unreadable::because("lines that the log left out"));
     }
+    let mut turn = RecordedTurn::new(record.place.clone());
+    turn.model = text(root, "model").map(Cow::Borrowed);
+    turn.server = text(root, "protocol").map(Cow::Borrowed);
+    turn.time = time(root, &["time"]);
+    if root.get("seq").is_some() {
+        turn.calls.push(call(root)?);
+    } else {
+        for logged in elements(root, "calls") {
+            turn.calls.push(call(logged)?);
+        }
+    }
+    let signal = text(root, "loop");
+    turn.recorded_loop = signal.map(|signal| {
+        let tool = turn.calls.first().map(|call| call.tool.to_string());
+        RecordedLoop::named(signal, tool.unwrap_or_default())
+    });
+    let count = turn.calls.len();
+    out.turn(&turn);
+    Ok(count)
 }
 
 fn call<'r>(logged: Node<'r>) -> Result<RecordedCall<'r>, Unreadable> {

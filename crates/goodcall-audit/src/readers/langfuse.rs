@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::exchange::Exchange;
 use super::fields::{container, elements, json, text, time};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable, langchain};
+use super::{
+    CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable, langchain,
+};
 use crate::recorded::{KnownTools, OfferedTools, RecordedCall, RecordedTurn, SentArguments};
 
 pub(super) struct Langfuse;
@@ -30,7 +32,7 @@ impl LogFormat for Langfuse {
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
-        Box::new(TraceReader)
+        Box::new(read)
     }
 }
 
@@ -43,23 +45,15 @@ fn is_observation(node: Node<'_>) -> bool {
     is_kind && (node.get("traceId").is_some() || node.get("trace_id").is_some())
 }
 
-struct TraceReader;
-
-impl RecordReader for TraceReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
-        if container(record.root, "observations").is_none() {
-            return observation(record, record.root, 0, out);
-        }
-        let mut count = 0;
-        for node in elements(record.root, "observations") {
-            count += observation(record, node, count, out)?;
-        }
-        Ok(count)
+fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
+    if container(record.root, "observations").is_none() {
+        return observation(record, record.root, 0, out);
     }
+    let mut count = 0;
+    for node in elements(record.root, "observations") {
+        count += observation(record, node, count, out)?;
+    }
+    Ok(count)
 }
 
 fn observation(
@@ -114,7 +108,7 @@ fn observation(
         turn.calls = calls;
     }
     let count = turn.calls.len();
-    out.turn(turn);
+    out.turn(&turn);
     Ok(count)
 }
 

@@ -8,7 +8,7 @@ use goodcall_wire::recorded::is_reply;
 use super::exchange::Exchange;
 use super::fields::{container, content, elements, json, text, time};
 use super::pending::PendingTurns;
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable, langchain};
+use super::{CallsRead, LogFormat, LogRecord, RecordReader, TurnSink, Unreadable, langchain};
 use crate::recorded::{KnownTools, OfferedTools, RecordedResult, RecordedTurn};
 
 pub(super) struct LangSmith;
@@ -22,10 +22,6 @@ impl LogFormat for LangSmith {
         text(record, "run_type").is_some() && record.get("inputs").is_some()
     }
 
-    fn order(&self, _record: Node<'_>) -> RecordOrder {
-        RecordOrder::InOrder
-    }
-
     fn reader(&self) -> Box<dyn RecordReader> {
         Box::<Runs>::default()
     }
@@ -37,11 +33,7 @@ struct Runs {
 }
 
 impl RecordReader for Runs {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
+    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
         // Bulk exports have the larger members as strings.
         let member = |key: &str| {
             record

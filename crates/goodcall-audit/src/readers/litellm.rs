@@ -5,7 +5,7 @@ use goodcall_core::{Kind, Node, Tree};
 
 use super::exchange::Exchange;
 use super::fields::{host, json, text, time};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
 
 pub(super) struct LiteLlm;
 
@@ -29,48 +29,40 @@ impl LogFormat for LiteLlm {
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
-        Box::new(RowReader)
+        Box::new(read)
     }
 }
 
-struct RowReader;
-
-impl RecordReader for RowReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
-        let root = record.root;
-        if matches!(text(root, "status"), Some("failure")) {
-            return Ok(0);
-        }
-        let member = |key: &str| root.get(key).and_then(|node| json(node, record.text));
-        let reply = member("response").filter(|reply| !is_empty(reply));
-        let reply = reply.ok_or(Unreadable::because(
-            "the content was not stored (store_prompts_in_spend_logs)",
-        ))?;
-        let sent = member("proxy_server_request");
-        let parameters = member("model_parameters");
-        let tools = [&sent, &parameters]
-            .into_iter()
-            .flatten()
-            .find_map(|text| tools(text));
-        let messages = member("messages").filter(|messages| !is_empty(messages));
-        let request = sent
-            .filter(|sent| is_request(sent))
-            .map(std::borrow::Cow::into_owned);
-        let exchange = Exchange {
-            request: request.or_else(|| messages.map(|list| format!(r#"{{"messages":{list}}}"#))),
-            reply: Some(reply.into_owned()),
-            tools,
-            model: text(root, "model").map(str::to_owned),
-            server: text(root, "api_base").map(|url| host(url).to_owned()),
-            time: time(root, &["startTime", "start_time"]),
-            ..Exchange::default()
-        };
-        exchange.pass_on(&record.place, out)
+fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
+    let root = record.root;
+    if matches!(text(root, "status"), Some("failure")) {
+        return Ok(0);
     }
+    let member = |key: &str| root.get(key).and_then(|node| json(node, record.text));
+    let reply = member("response").filter(|reply| !is_empty(reply));
+    let reply = reply.ok_or(Unreadable::because(
+        "the content was not stored (store_prompts_in_spend_logs)",
+    ))?;
+    let sent = member("proxy_server_request");
+    let parameters = member("model_parameters");
+    let tools = [&sent, &parameters]
+        .into_iter()
+        .flatten()
+        .find_map(|text| tools(text));
+    let messages = member("messages").filter(|messages| !is_empty(messages));
+    let request = sent
+        .filter(|sent| is_request(sent))
+        .map(std::borrow::Cow::into_owned);
+    let exchange = Exchange {
+        request: request.or_else(|| messages.map(|list| format!(r#"{{"messages":{list}}}"#))),
+        reply: Some(reply.into_owned()),
+        tools,
+        model: text(root, "model").map(str::to_owned),
+        server: text(root, "api_base").map(|url| host(url).to_owned()),
+        time: time(root, &["startTime", "start_time"]),
+        ..Exchange::default()
+    };
+    exchange.pass_on(&record.place, out)
 }
 
 /// Returns true for `{}` and `[]`, which stand for nothing here.

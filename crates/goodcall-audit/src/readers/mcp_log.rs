@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use goodcall_core::Node;
 
 use super::fields::{elements, text, time};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
 use crate::recorded::{
     RecordedCall, RecordedLoop, RecordedResult, RecordedTurn, RecordedVerdict, SentArguments,
     VerdictKind,
@@ -29,42 +29,34 @@ impl LogFormat for McpLog {
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
-        Box::new(LineReader)
+        Box::new(read)
     }
 }
 
-struct LineReader;
-
-impl RecordReader for LineReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
-        let root = record.root;
-        let mut turn = RecordedTurn::new(record.place.clone());
-        turn.server = text(root, "server").map(Cow::Borrowed);
-        turn.time = time(root, &["time_ms"]);
-        let tool = text(root, "tool").ok_or(Unreadable::because("a call without a tool"))?;
-        turn.recorded_loop = text(root, "loop").map(|signal| RecordedLoop::named(signal, tool));
-        let sent = root.get("arguments").filter(|sent| !sent.is_null());
-        let arguments = sent.map_or(SentArguments::NotRecorded, |sent| {
-            SentArguments::Value(Cow::Borrowed(record.part(sent)))
-        });
-        // The name as sent matters only if the call is judged again.
-        let name = text(root, "sent")
-            .filter(|_| sent.is_some())
-            .unwrap_or(tool);
-        let mut call = RecordedCall::new(name, arguments);
-        call.verdict = verdict(root);
-        call.result = match text(root, "outcome") {
-            Some("tool_error" | "error") => Some(RecordedResult::new("", true)),
-            _ => None,
-        };
-        turn.calls.push(call);
-        out.turn(turn);
-        Ok(1)
-    }
+fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
+    let root = record.root;
+    let mut turn = RecordedTurn::new(record.place.clone());
+    turn.server = text(root, "server").map(Cow::Borrowed);
+    turn.time = time(root, &["time_ms"]);
+    let tool = text(root, "tool").ok_or(Unreadable::because("a call without a tool"))?;
+    turn.recorded_loop = text(root, "loop").map(|signal| RecordedLoop::named(signal, tool));
+    let sent = root.get("arguments").filter(|sent| !sent.is_null());
+    let arguments = sent.map_or(SentArguments::NotRecorded, |sent| {
+        SentArguments::Value(Cow::Borrowed(record.part(sent)))
+    });
+    // The name as sent matters only if the call is judged again.
+    let name = text(root, "sent")
+        .filter(|_| sent.is_some())
+        .unwrap_or(tool);
+    let mut call = RecordedCall::new(name, arguments);
+    call.verdict = verdict(root);
+    call.result = match text(root, "outcome") {
+        Some("tool_error" | "error") => Some(RecordedResult::new("", true)),
+        _ => None,
+    };
+    turn.calls.push(call);
+    out.turn(&turn);
+    Ok(1)
 }
 
 /// The verdict of then; `None` for a call that was not checked.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use goodcall_core::Node;
 
 use super::fields::{container, content, text, time};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordReader, TurnSink, Unreadable};
 use crate::recorded::{
     KnownTools, OfferedTools, RecordedCall, RecordedResult, RecordedTurn, SentArguments,
 };
@@ -25,11 +25,6 @@ impl LogFormat for McpRecord {
         keys.iter().all(|key| record.get(key).is_some())
     }
 
-    fn order(&self, _record: Node<'_>) -> RecordOrder {
-        // Calls are judged by the list of tools before them.
-        RecordOrder::InOrder
-    }
-
     fn reader(&self) -> Box<dyn RecordReader> {
         Box::new(ExchangeReader {
             tools: OfferedTools::NotRecorded(KnownTools::Some),
@@ -46,11 +41,7 @@ struct ExchangeReader {
 }
 
 impl RecordReader for ExchangeReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
+    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
         let root = record.root;
         let request = container(root, "request");
         let request = request.ok_or(Unreadable::because("an exchange without a request"))?;
@@ -79,7 +70,7 @@ impl RecordReader for ExchangeReader {
         let shown = shown.map(content).unwrap_or_default();
         call.result = Some(RecordedResult::new(shown, is_error));
         turn.calls.push(call);
-        out.turn(turn);
+        out.turn(&turn);
         Ok(1)
     }
 }

@@ -5,7 +5,7 @@ use goodcall_core::Node;
 
 use super::exchange::Exchange;
 use super::fields::{elements, text};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordReader, TurnSink, Unreadable};
 use crate::recorded::RecordPlace;
 
 /// Bytes of a conversation that are kept.
@@ -20,10 +20,6 @@ impl LogFormat for Messages {
 
     fn recognises(&self, record: Node<'_>) -> bool {
         is_message(record)
-    }
-
-    fn order(&self, _record: Node<'_>) -> RecordOrder {
-        RecordOrder::InOrder
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
@@ -75,11 +71,7 @@ struct Conversation {
 }
 
 impl RecordReader for Conversation {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        _out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
+    fn read(&mut self, record: &LogRecord<'_>, _out: &mut dyn TurnSink) -> CallsRead {
         if !is_message(record.root) {
             return Err(Unreadable::because("not a message"));
         }

@@ -83,24 +83,38 @@ pub trait LogFormat: Sync {
     fn recognises(&self, record: Node<'_>) -> bool;
 
     /// Whether the records of a file that has this one depend on each other.
-    fn order(&self, record: Node<'_>) -> RecordOrder;
+    fn order(&self, record: Node<'_>) -> RecordOrder {
+        let _ = record;
+        RecordOrder::InOrder
+    }
 
     /// Returns a reader for one file, or for a part of one.
     fn reader(&self) -> Box<dyn RecordReader>;
 }
 
-/// Reads the records of one file, in order.
+/// The number of calls in a record, or why it cannot be read.
+pub type CallsRead = Result<usize, Unreadable>;
+
+/// Reads the records of one file, in order. A function is a reader that keeps nothing between records.
 pub trait RecordReader: Send {
     /// Reads one record. Returns the number of calls in it.
     ///
     /// # Errors
     /// If the record is not of the format.
-    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink)
-    -> Result<usize, Unreadable>;
+    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead;
 
     /// Passes on what was kept back, at the end of the file.
     fn finish(&mut self, out: &mut dyn TurnSink) {
         let _ = out;
+    }
+}
+
+impl<F> RecordReader for F
+where
+    F: FnMut(&LogRecord<'_>, &mut dyn TurnSink) -> CallsRead + Send,
+{
+    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
+        self(record, out)
     }
 }
 
@@ -110,7 +124,7 @@ pub trait TurnSink {
     fn judge(&self) -> &CallJudge;
 
     /// Takes one turn.
-    fn turn(&mut self, turn: RecordedTurn<'_>);
+    fn turn(&mut self, turn: &RecordedTurn<'_>);
 }
 
 /// All formats. The first one that recognises a record reads its file, so that forms which others

@@ -8,7 +8,7 @@ use goodcall_core::{Kind, Node};
 use goodcall_wire::recorded::TokenCount;
 
 use super::fields::{container, content, elements, stop, text, time};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordReader, TurnSink};
 use crate::recorded::{RecordedCall, RecordedResult, RecordedTurn, SentArguments};
 
 pub(super) struct Opencode;
@@ -23,10 +23,6 @@ impl LogFormat for Opencode {
         let is_export = has_info && container(record, "messages").is_some();
         let is_message = has_info && container(record, "parts").is_some();
         is_export || is_message || is_part(record)
-    }
-
-    fn order(&self, _record: Node<'_>) -> RecordOrder {
-        RecordOrder::InOrder
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
@@ -45,16 +41,12 @@ struct Session {
 }
 
 impl RecordReader for Session {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
+    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
         let root = record.root;
         if is_part(root) {
             let mut turn = RecordedTurn::new(record.place.clone());
             turn.calls.push(call(record, root));
-            out.turn(turn);
+            out.turn(&turn);
             return Ok(1);
         }
         if container(root, "parts").is_some() {
@@ -101,7 +93,7 @@ impl Session {
         turn.after_user = std::mem::take(&mut self.after_user);
         turn.calls = calls;
         let count = turn.calls.len();
-        out.turn(turn);
+        out.turn(&turn);
         count
     }
 }

@@ -94,7 +94,7 @@ impl PendingTurns {
 
     fn pass_on_first(&mut self, out: &mut dyn TurnSink) {
         if let Some(first) = self.turns.pop_front() {
-            out.turn(first.turn);
+            out.turn(&first.turn);
         }
     }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use goodcall_core::{Node, StopReason};
 
 use super::fields::{container, content, elements, first_text, text, time};
-use super::{LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
+use super::{CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
 use crate::recorded::{
     KnownTools, OfferedTools, RecordedCall, RecordedResult, RecordedTurn, RecordedVerdict,
     SentArguments, VerdictKind,
@@ -37,7 +37,7 @@ impl LogFormat for Protocol {
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
-        Box::new(ProtocolReader)
+        Box::new(read)
     }
 }
 
@@ -47,35 +47,27 @@ fn is_answer(record: Node<'_>) -> bool {
     keys.iter().all(|key| record.get(key).is_some())
 }
 
-struct ProtocolReader;
-
-impl RecordReader for ProtocolReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
-        let root = record.root;
-        let call = if is_answer(root) {
-            answer(root)?
-        } else {
-            asked(record)?
-        };
-        let mut turn = RecordedTurn::new(record.place.clone());
-        turn.conversation = text(root, "conversation").map(Cow::Borrowed);
-        turn.model = text(root, "model").map(Cow::Borrowed);
-        turn.server = text(root, "server").map(Cow::Borrowed);
-        turn.time = time(root, &["time", "timestamp"]);
-        turn.stop = stop(text(root, "stop"))?;
-        turn.tools = match (root.get("schema"), container(root, "tools")) {
-            (Some(schema), _) if !schema.is_null() => out.judge().schema(record.part(schema)),
-            (_, Some(tools)) => out.judge().offered(record.part(tools)),
-            _ => OfferedTools::NotRecorded(KnownTools::All),
-        };
-        turn.calls.push(call);
-        out.turn(turn);
-        Ok(1)
-    }
+fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
+    let root = record.root;
+    let call = if is_answer(root) {
+        answer(root)?
+    } else {
+        asked(record)?
+    };
+    let mut turn = RecordedTurn::new(record.place.clone());
+    turn.conversation = text(root, "conversation").map(Cow::Borrowed);
+    turn.model = text(root, "model").map(Cow::Borrowed);
+    turn.server = text(root, "server").map(Cow::Borrowed);
+    turn.time = time(root, &["time", "timestamp"]);
+    turn.stop = stop(text(root, "stop"))?;
+    turn.tools = match (root.get("schema"), container(root, "tools")) {
+        (Some(schema), _) if !schema.is_null() => out.judge().schema(record.part(schema)),
+        (_, Some(tools)) => out.judge().offered(record.part(tools)),
+        _ => OfferedTools::NotRecorded(KnownTools::All),
+    };
+    turn.calls.push(call);
+    out.turn(&turn);
+    Ok(1)
 }
 
 /// Reads the way in which a message ended.

@@ -9,7 +9,7 @@ use goodcall_core::{Kind, Node};
 use super::fields::{container, elements, text, time};
 use super::pending::PendingTurns;
 use super::{
-    LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable, gen_ai, open_inference,
+    CallsRead, LogFormat, LogRecord, RecordReader, TurnSink, Unreadable, gen_ai, open_inference,
 };
 use crate::recorded::{RecordedCall, RecordedResult, RecordedTurn};
 
@@ -28,10 +28,6 @@ impl LogFormat for Spans {
     fn recognises(&self, record: Node<'_>) -> bool {
         container(record, "resourceSpans").is_some()
             || Span::read(record).is_some_and(|span| span.is_of_a_model())
-    }
-
-    fn order(&self, _record: Node<'_>) -> RecordOrder {
-        RecordOrder::InOrder
     }
 
     fn reader(&self) -> Box<dyn RecordReader> {
@@ -267,11 +263,7 @@ struct SpanReader {
 }
 
 impl RecordReader for SpanReader {
-    fn read(
-        &mut self,
-        record: &LogRecord<'_>,
-        out: &mut dyn TurnSink,
-    ) -> Result<usize, Unreadable> {
+    fn read(&mut self, record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
         let spans = spans(record.root);
         if spans.is_empty() && container(record.root, "resourceSpans").is_none() {
             return Err(Unreadable::because("a span without attributes"));
