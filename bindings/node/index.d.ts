@@ -135,8 +135,14 @@ export class GoodcallError extends Error {
   readonly code: ErrorCode
 }
 
-/** `internal` is a bug of goodcall. */
-export type ErrorCode = 'bad_tools' | 'bad_schema' | 'bad_option' | 'bad_event' | 'finished' | 'internal'
+/**
+ * `bad_argument` is a value that no function takes, such as a name that is not a string or arguments that
+ * cannot be written as JSON; `no_native_part` is an installation without the package of the platform;
+ * `internal` is a bug of goodcall.
+ */
+export type ErrorCode =
+  | 'bad_tools' | 'bad_schema' | 'bad_option' | 'bad_argument' | 'bad_event' | 'finished'
+  | 'no_native_part' | 'internal'
 
 /** A schema by the Standard Schema interface: Zod, Valibot, ArkType and others. */
 export interface AnySchema<Output = unknown> {
@@ -168,21 +174,26 @@ export class Tools {
   constructor(definitions: Definitions, options?: JudgeOptions)
   /** The names in the order of the definitions. */
   readonly names: string[]
-  /** Judges one call. `raw` is the model's text, or a value that was parsed already. */
+  /**
+   * Judges one call. `raw` is the model's text, or a value that was parsed already and counts as its
+   * JSON. Throws a `GoodcallError` with the code `bad_argument` for a value without JSON.
+   */
   check<Arguments = any>(name: string, raw: unknown, options?: { stop?: Stop }): Verdict<Arguments>
   /** Judges one call on another thread, for arguments of many kilobytes. */
   checkAsync<Arguments = any>(name: string, raw: unknown, options?: { stop?: Stop }): Promise<Verdict<Arguments>>
   /** Finds the calls that a model wrote into plain text, and judges them. */
-  extract(
-    text: string,
-    options?: { where?: TextCalls; stop?: Stop },
-  ): {
-    calls: (FoundCall & { span: [start: number, end: number] })[]
-    /** The text outside of calls and thoughts. */
-    text: string
-    /** The model's thoughts, if it wrote any into the text. */
-    reasoning?: string
-  }
+  extract(text: string, options?: { where?: TextCalls; stop?: Stop }): Extracted
+  /** Does the same on another thread, for texts of many kilobytes. */
+  extractAsync(text: string, options?: { where?: TextCalls; stop?: Stop }): Promise<Extracted>
+}
+
+/** What a text of a model consists of. */
+export interface Extracted {
+  calls: (FoundCall & { span: [start: number, end: number] })[]
+  /** The text outside of calls and thoughts. */
+  text: string
+  /** The model's thoughts, if it wrote any into the text. */
+  reasoning?: string
 }
 
 export type Provider =

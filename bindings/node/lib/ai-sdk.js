@@ -1,35 +1,26 @@
 'use strict'
 // The AI SDK: a repair function, tools whose inputs are mended, and a middleware for models.
 
-const { GoodcallError } = require('./error.js')
+const { optionsOf } = require('./error.js')
 const { good } = require('./good.js')
+const { Offered } = require('./offered.js')
 const { Stream } = require('./stream.js')
 const { Tools } = require('./tools.js')
 
 const AI_SDK = Symbol.for('vercel.ai.schema')
 
-/** Compiles the tools of a call; undefined if a schema cannot be used, which is not the call's fault. */
-function compiled(definitions, options) {
-  try {
-    return definitions.length > 0 ? new Tools(definitions, options) : undefined
-  } catch (error) {
-    if (error instanceof GoodcallError && error.code !== 'bad_option') return undefined
-    throw error
-  }
-}
-
 /** For `generateText`, `streamText` and agents. */
-function repairToolCall(options = {}) {
-  const { onVerdict, ...rest } = options
+function repairToolCall(options) {
+  const { onVerdict, ...rest } = optionsOf(options)
   const known = new WeakMap()
   new Tools({ name: 'f', parameters: {} }, rest) // Wrong options are to throw here, not at the first call.
   return async ({ toolCall, tools, inputSchema, error }) => {
     if (!known.has(tools)) {
       const names = Object.keys(tools)
       const schemas = await Promise.all(names.map((toolName) => inputSchema({ toolName })))
-      known.set(tools, compiled(names.map((name, index) => ({ name, parameters: schemas[index] })), rest))
+      known.set(tools, new Offered(names.map((name, index) => ({ name, parameters: schemas[index] })), rest))
     }
-    const verdict = known.get(tools)?.check(toolCall.toolName, toolCall.input)
+    const verdict = known.get(tools).check(toolCall.toolName, toolCall.input)
     if (verdict === undefined) return null
     onVerdict?.(verdict)
     if (verdict.kind === 'mended') return { ...toolCall, toolName: verdict.tool, input: verdict.json }
@@ -40,10 +31,10 @@ function repairToolCall(options = {}) {
 }
 
 /** The same tools with inputs that are mended or explained. */
-function goodTools(tools, options = {}) {
+function goodTools(tools, options) {
   const wrapped = Object.entries(tools).map(([name, tool]) => {
     if (tool.inputSchema === undefined || tool.type === 'provider') return [name, tool]
-    return [name, { ...tool, inputSchema: goodInput(tool.inputSchema, { ...options, name }) }]
+    return [name, { ...tool, inputSchema: goodInput(tool.inputSchema, { ...optionsOf(options), name }) }]
   })
   return Object.fromEntries(wrapped)
 }
@@ -66,12 +57,12 @@ function goodInput(schema, options) {
 }
 
 /** For `wrapLanguageModel`. */
-function goodMiddleware(options = {}) {
-  const { textCalls = true, onVerdict, ...rest } = options
+function goodMiddleware(options) {
+  const { textCalls = true, onVerdict, ...rest } = optionsOf(options)
   new Tools({ name: 'f', parameters: {} }, rest)
   const toolsOf = (params) => {
     const functions = (params.tools ?? []).filter((tool) => tool.type === 'function')
-    return compiled(functions.map(({ name, inputSchema }) => ({ name, parameters: inputSchema })), rest)
+    return new Offered(functions.map(({ name, inputSchema }) => ({ name, parameters: inputSchema })), rest)
   }
   const settings = { where: textCalls === true ? 'explicit' : textCalls, onVerdict }
   return {
@@ -85,11 +76,10 @@ function goodMiddleware(options = {}) {
 }
 
 /** Mends a call; one that cannot be mended stays as it is, and the AI SDK reports it. */
-function mendedCall(part, tools, onVerdict) {
-  if (tools === undefined || part.providerExecuted) return part
-  const verdict = tools.check(part.toolName, part.input)
-  onVerdict?.(verdict)
-  return verdict.kind === 'mended' ? { ...part, toolName: verdict.tool, input: verdict.json } : part
+function mendedCall(part, offered, onVerdict) {
+  const verdict = part.providerExecuted ? undefined : offered.check(part.toolName, part.input)
+  if (verdict !== undefined) onVerdict?.(verdict)
+  return verdict?.kind === 'mended' ? { ...part, toolName: verdict.tool, input: verdict.json } : part
 }
 
 /** A call that was found in text, as a part of the content. */
@@ -106,10 +96,11 @@ function withCalls(finishReason) {
   return { ...finishReason, unified: 'tool-calls' }
 }
 
-function judgeResult(result, tools, { where, onVerdict }) {
+function judgeResult(result, offered, { where, onVerdict }) {
+  const { tools } = offered
   let found = false
   const content = result.content.flatMap((part) => {
-    if (part.type === 'tool-call') return [mendedCall(part, tools, onVerdict)]
+    if (part.type === 'tool-call') return [mendedCall(part, offered, onVerdict)]
     if (part.type !== 'text') return [part]
     if (!where || tools === undefined) return [part]
     const { reasoning, calls, text } = tools.extract(part.text, { where, stop: 'finished' })
@@ -124,15 +115,15 @@ function judgeResult(result, tools, { where, onVerdict }) {
 
 /** Judges the parts of a stream; text passes as it arrives, except where a call may have begun. */
 class StreamJudge {
-  #tools
+  #offered
   #where
   #onVerdict
   #found = false
   /** The blocks of text that are open, by their ids. */
   #blocks = new Map()
 
-  constructor(tools, { where, onVerdict }) {
-    this.#tools = tools
+  constructor(offered, { where, onVerdict }) {
+    this.#offered = offered
     this.#where = where
     this.#onVerdict = onVerdict
   }
@@ -155,7 +146,7 @@ class StreamJudge {
       case 'text-end':
         return this.#end(part)
       case 'tool-call':
-        return [mendedCall(part, this.#tools, this.#onVerdict)]
+        return [mendedCall(part, this.#offered, this.#onVerdict)]
       case 'finish':
         return [this.#found ? { ...part, finishReason: withCalls(part.finishReason) } : part]
       default:
@@ -164,7 +155,8 @@ class StreamJudge {
   }
 
   #block(start) {
-    const scanner = this.#where && this.#tools ? new Stream(this.#tools, { textCalls: this.#where }) : undefined
+    const { tools } = this.#offered
+    const scanner = this.#where && tools ? new Stream(tools, { textCalls: this.#where }) : undefined
     return { start, scanner, open: undefined, parts: 0 }
   }
 

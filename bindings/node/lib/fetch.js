@@ -3,7 +3,7 @@
 // the replies are judged on their way back.
 
 const native = require('./native.js')
-const { native: call } = require('./error.js')
+const { foreign, guarded, native: call, optionsOf } = require('./error.js')
 
 /** Headers that belong to one sending of a request, and not to another question to the model. */
 const OF_REQUEST = ['content-length', 'idempotency-key', 'x-idempotency-key']
@@ -13,15 +13,15 @@ const OF_BODY = ['content-length', 'content-encoding', 'transfer-encoding']
 const SIGNED = 'AWS4-'
 
 /** The parts of a request whose replies are judged; undefined for one that passes untouched. */
-async function partsOf(relay, input, init = {}) {
+async function partsOf(relay, input, init) {
   const request = typeof Request !== 'undefined' && input instanceof Request ? input : undefined
-  const method = init.method ?? request?.method ?? 'GET'
+  const method = init?.method ?? request?.method ?? 'GET'
   if (method.toUpperCase() !== 'POST') return undefined
   const { pathname, search } = new URL(request ? request.url : String(input), 'http://localhost')
-  const headers = new Headers(init.headers ?? request?.headers)
+  const headers = new Headers(init?.headers ?? request?.headers)
   const endpoint = relay.endpoint(pathname + search, [...headers.keys()])
   if (endpoint === null) return undefined
-  const body = await textOf(init.body ?? (request ? await request.clone().text() : undefined))
+  const body = await textOf(init?.body ?? (request ? await request.clone().text() : undefined))
   return body === undefined ? undefined : { endpoint, headers, body, request }
 }
 
@@ -32,9 +32,11 @@ function textOf(body) {
 }
 
 /** Returns a `fetch` whose replies hold only calls that were judged. */
-function goodFetch(options = {}) {
-  const { fetch, fixHistory = true, onReport, ...rest } = typeof options === 'function' ? { fetch: options } : options
-  const relay = call(() => new native.Relay(JSON.stringify(rest)))
+function goodFetch(options) {
+  const given = typeof options === 'function' ? { fetch: options } : optionsOf(options)
+  const { fetch, fixHistory = true, onReport, ...rest } = given
+  const written = foreign('bad_option', 'the options cannot be written as JSON', () => JSON.stringify(rest))
+  const relay = guarded(call(() => new native.Relay(written)))
 
   return async (input, init) => {
     const send = fetch ?? globalThis.fetch
@@ -42,7 +44,7 @@ function goodFetch(options = {}) {
     if (parts === undefined) return send(input, init)
     const isSigned = parts.headers.get('authorization')?.startsWith(SIGNED) ?? false
     const legal = fixHistory && !isSigned ? relay.legalHistory(parts.endpoint, parts.body) : null
-    const exchange = relay.open(parts.endpoint, legal ?? parts.body)
+    const opened = relay.open(parts.endpoint, legal ?? parts.body)
     const sendBody = (body, dropped) => {
       const headers = new Headers(parts.headers)
       for (const name of dropped) headers.delete(name)
@@ -51,9 +53,10 @@ function goodFetch(options = {}) {
     /** The reply to another question, or undefined if there is none. */
     const ask = async (body) => (isSigned ? undefined : sendBody(body, OF_REQUEST).catch(() => undefined))
     const reply = legal === null ? await send(input, init) : await sendBody(legal, ['content-length'])
-    if (exchange === null) return reply
+    if (opened === null) return reply
+    const exchange = guarded(opened)
     if (reply.ok && exchange.isStream(mediaType(reply))) {
-      return streamed(reply, exchange.stream(), undefined, ask, onReport)
+      return streamed(reply, guarded(exchange.stream()), undefined, ask, onReport)
     }
     if (!isJson(reply)) return reply
     return reply.ok ? whole(reply, exchange, ask, onReport) : failed(reply, exchange, ask, onReport)
@@ -89,7 +92,7 @@ async function whole(reply, exchange, ask, onReport) {
 async function failed(reply, exchange, ask, onReport) {
   const text = await reply.clone().text()
   if (exchange.streams()) {
-    const relay = exchange.stream()
+    const relay = guarded(exchange.stream())
     const begun = relay.failure(text)
     return begun === null ? reply : streamed(reply, relay, begun, ask, onReport)
   }

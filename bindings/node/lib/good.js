@@ -1,6 +1,6 @@
 'use strict'
 
-const { GoodcallError } = require('./error.js')
+const { GoodcallError, optionsOf } = require('./error.js')
 const { jsonSchema, validator } = require('./schema.js')
 const { Tools } = require('./tools.js')
 
@@ -8,8 +8,8 @@ const { Tools } = require('./tools.js')
  * A Standard Schema that mends what has one valid reading, and explains what has none. A schema of a
  * library validates the mended value afterwards, so that its refinements and transformations run.
  */
-function good(schema, options = {}) {
-  const { name, onVerdict, ...rest } = options
+function good(schema, options) {
+  const { name, onVerdict, ...rest } = optionsOf(options)
   const own = jsonSchema(schema)
   const tool = name ?? 'tool'
   const tools = new Tools([{ name: tool, parameters: own }], { ...rest, anonymous: name === undefined })

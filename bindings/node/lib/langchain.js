@@ -1,7 +1,8 @@
 'use strict'
 // LangChain: a middleware for `createAgent`.
 
-const { GoodcallError } = require('./error.js')
+const { optionsOf } = require('./error.js')
+const { Offered } = require('./offered.js')
 const { Tools } = require('./tools.js')
 
 /** The most refusals that wait for their turn; a run answers each call at once. */
@@ -11,21 +12,27 @@ const MOST_WAITING = 1000
  * Checks the calls of an agent before its tools run. Calls that LangChain could not parse, which would
  * end the run, are mended or refused like others.
  */
-function langChainMiddleware(options = {}) {
-  const { onVerdict, ...rest } = options
+function langChainMiddleware(options) {
+  const { onVerdict, ...rest } = optionsOf(options)
   new Tools({ name: 'f', parameters: {} }, rest)
-  let compiled = { offered: [], tools: undefined }
+  /** The tools of the last request to a model. Several agents may share the middleware. */
+  let last = { known: [], offered: undefined }
+  const alone = new WeakMap()
   /** Texts for calls whose arguments are not JSON, by the id of the call. */
   const refused = new Map()
 
-  const toolsFor = (offered) => {
-    const known = offered.filter((tool) => tool?.name !== undefined && tool.schema !== undefined)
-    const isSame = known.length === compiled.offered.length && known.every((tool, at) => tool === compiled.offered[at])
-    if (!isSame) compiled = { offered: known, tools: compile(known, rest) }
-    return compiled.tools
+  const allOf = (tools) => {
+    const known = tools.filter(isKnown)
+    const isSame = known.length === last.known.length && known.every((tool, at) => tool === last.known[at])
+    if (last.offered === undefined || !isSame) last = { known, offered: new Offered(known.map(definition), rest) }
+    return last
   }
-  const check = (tools, name, raw) => {
-    const verdict = tools?.check(name, raw)
+  const offeredAlone = (tool) => {
+    if (!alone.has(tool)) alone.set(tool, new Offered([definition(tool)], rest))
+    return alone.get(tool)
+  }
+  const check = (offered, name, raw) => {
+    const verdict = offered?.check(name, raw)
     if (verdict !== undefined) onVerdict?.(verdict)
     return verdict
   }
@@ -38,16 +45,21 @@ function langChainMiddleware(options = {}) {
     name: 'goodcall',
     async wrapModelCall(request, handler) {
       const message = await handler(request)
-      const tools = toolsFor(request.tools ?? [])
-      const unparsed = message?.invalid_tool_calls ?? []
-      if (unparsed.length === 0 || tools === undefined) return message
-      const calls = unparsed.map(({ name, args, id }) => {
-        const verdict = check(tools, name ?? '', args ?? '')
-        if (verdict.kind === 'bad') refuse(id, verdict.text)
-        return { type: 'tool_call', id, name: verdict.tool, args: verdict.arguments ?? {} }
-      })
+      const { offered } = allOf(request.tools ?? [])
+      const calls = []
+      const unjudged = []
+      for (const call of message?.invalid_tool_calls ?? []) {
+        const verdict = check(offered, call.name ?? '', call.args ?? '')
+        if (verdict === undefined) {
+          unjudged.push(call)
+          continue
+        }
+        if (verdict.kind === 'bad') refuse(call.id, verdict.text)
+        calls.push({ type: 'tool_call', id: call.id, name: verdict.tool, args: verdict.arguments ?? {} })
+      }
+      if (calls.length === 0) return message
       message.tool_calls = [...(message.tool_calls ?? []), ...calls]
-      message.invalid_tool_calls = []
+      message.invalid_tool_calls = unjudged
       return message
     },
     async wrapToolCall(request, handler) {
@@ -55,25 +67,23 @@ function langChainMiddleware(options = {}) {
       const waiting = refused.get(id)
       refused.delete(id)
       if (waiting !== undefined) return toolMessage(request.toolCall, waiting)
-      const tools = compiled.tools ?? toolsFor([request.tool])
-      const verdict = check(tools, name, args)
+      // A call of an unknown tool comes without one, and is judged by all that the model was offered.
+      const offered = isKnown(request.tool) ? offeredAlone(request.tool) : last.offered
+      const verdict = check(offered, name, args)
       if (verdict?.kind === 'bad') return toolMessage(request.toolCall, verdict.text)
       if (verdict?.kind !== 'mended') return handler(request)
-      const tool = request.tool ?? compiled.offered.find((one) => one.name === verdict.tool)
+      const tool = request.tool ?? last.known.find((one) => one.name === verdict.tool)
       return handler({ ...request, tool, toolCall: { ...request.toolCall, name: verdict.tool, args: verdict.arguments } })
     },
   }
 }
 
-/** Compiles the tools that have usable schemas. */
-function compile(known, options) {
-  const definitions = known.map(({ name, schema }) => ({ name, parameters: schema }))
-  try {
-    return definitions.length > 0 ? new Tools(definitions, options) : undefined
-  } catch (error) {
-    if (error instanceof GoodcallError) return undefined
-    throw error
-  }
+function isKnown(tool) {
+  return tool?.name !== undefined && tool.schema !== undefined
+}
+
+function definition({ name, schema }) {
+  return { name, parameters: schema }
 }
 
 function toolMessage({ id, name }, content) {

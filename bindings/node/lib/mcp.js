@@ -1,13 +1,16 @@
 'use strict'
 // MCP: a client that checks calls before they are sent, and a validator for servers.
 
+const { optionsOf } = require('./error.js')
+const { Offered } = require('./offered.js')
 const { Tools } = require('./tools.js')
 
 /** The most pages of a list of tools that are read. */
 const MOST_PAGES = 100
 
 /** `callTool` checks arguments by the server's schemas before they are sent. */
-function goodClient(client, options = {}) {
+function goodClient(client, options) {
+  new Tools({ name: 'f', parameters: {} }, options) // Wrong options are to throw here, not at the first call.
   let listed
   const list = async () => {
     const all = []
@@ -18,7 +21,7 @@ function goodClient(client, options = {}) {
       if (nextCursor === undefined) break
       cursor = nextCursor
     }
-    listed = all.length > 0 ? new Tools(all, options) : undefined
+    listed = all.length > 0 ? new Offered(all, options) : undefined
   }
   const callTool = async (params, ...others) => {
     const check = () => listed?.check(params.name, params.arguments ?? {})
@@ -43,10 +46,10 @@ function goodClient(client, options = {}) {
 }
 
 /** For `fromJsonSchema` of the server SDK: values are mended, and the error is the text for the model. */
-function goodValidator(options = {}) {
+function goodValidator(options) {
   return {
     getValidator(schema) {
-      const tools = new Tools([{ name: 'tool', parameters: schema }], { ...options, anonymous: true })
+      const tools = new Tools([{ name: 'tool', parameters: schema }], { ...optionsOf(options), anonymous: true })
       return (input) => {
         const verdict = tools.check('tool', input)
         if (verdict.kind === 'bad') return { valid: false, data: undefined, errorMessage: verdict.text }

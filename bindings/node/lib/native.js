@@ -4,6 +4,7 @@
 
 const { existsSync, readFileSync } = require('node:fs')
 const { join } = require('node:path')
+const { GoodcallError } = require('./error.js')
 
 /** The platform as the packages name it, such as `linux-x64-gnu`. */
 function platform() {
@@ -32,7 +33,7 @@ function load() {
     const message =
       `goodcall has no native part for ${name}: expected the package goodcall-${name}, ` +
       'which npm leaves out with --omit=optional'
-    throw Object.assign(new Error(message, { cause }), { code: 'no_native_part' })
+    throw new GoodcallError('no_native_part', message, { cause })
   }
 }
 

@@ -1,10 +1,11 @@
 'use strict'
 
+const { optionsOf } = require('./error.js')
 const { Tools } = require('./tools.js')
 
 /** For OpenAI Agents: the same function tool, whose calls are checked before they run. */
-function goodTool(tool, options = {}) {
-  const { name = tool.name, onVerdict, ...rest } = options
+function goodTool(tool, options) {
+  const { name = tool.name, onVerdict, ...rest } = optionsOf(options)
   const parameters = tool.strict ? relaxed(tool.parameters) : tool.parameters
   const tools = new Tools([{ name, parameters }], rest)
   const invoke = async (context, input, details) => {

@@ -1,7 +1,7 @@
 'use strict'
 
 const native = require('./native.js')
-const { native: call } = require('./error.js')
+const { GoodcallError, expectString, foreign, guarded, native: call, optionsOf, shown } = require('./error.js')
 const { Tools } = require('./tools.js')
 
 /** Assembles the calls of one streamed message. */
@@ -9,19 +9,24 @@ class Stream {
   #native
   #tools
 
-  constructor(tools, options = {}) {
+  constructor(tools, options) {
     this.#tools = tools instanceof Tools ? tools : new Tools(tools)
-    const { provider = 'openai', textCalls } = options
+    const { provider = 'openai', textCalls } = optionsOf(options)
     const where = textCalls === true ? 'explicit' : textCalls || undefined
-    this.#native = call(() => new native.Stream(this.#tools.native, provider, where))
+    expectString('provider', provider, 'bad_option')
+    if (where !== undefined) expectString('textCalls', where, 'bad_option')
+    this.#native = guarded(call(() => new native.Stream(this.#tools.native, provider, where)))
   }
 
   push(event) {
-    const text = typeof event === 'string' ? event : JSON.stringify(event)
-    return this.#tools.updates(call(() => this.#native.push(text)))
+    const write = () => (typeof event === 'string' ? event : JSON.stringify(event))
+    const text = foreign('bad_event', 'the event cannot be written as JSON', write)
+    if (text === undefined) throw new GoodcallError('bad_event', `expected an event, got ${shown(event)}`)
+    return this.#tools.updates(this.#native.push(text))
   }
 
   pushText(text) {
+    expectString('text', text)
     return this.#tools.updates(this.#native.pushText(text))
   }
 

@@ -1,7 +1,7 @@
 'use strict'
 
 const native = require('./native.js')
-const { GoodcallError, native: call } = require('./error.js')
+const { GoodcallError, expectString, foreign, native: call, optionsOf, ours, shown } = require('./error.js')
 const numbers = require('./numbers.js')
 const { isSchema, jsonSchema } = require('./schema.js')
 
@@ -10,20 +10,29 @@ const NONE = Object.freeze([])
 /** Where short calls are written for the native part, which takes longer to read a string. */
 const BUFFER = Buffer.alloc(16384)
 native.shareBuffer(BUFFER)
-/** Numbers at its beginning: 1 during a call, those of the tools and of the tool, and the length. */
-const HEADER = new Uint32Array(BUFFER.buffer, BUFFER.byteOffset, 4)
+/**
+ * Numbers at its beginning: 1 during a call, those of the tools, of the tool and of how the message
+ * ended, and the length.
+ */
+const HEADER = new Uint32Array(BUFFER.buffer, BUFFER.byteOffset, 5)
 const WRITTEN = BUFFER.subarray(HEADER.byteLength)
 /** The longest string that fits: one of its units takes three bytes at most. */
 const SHORT = Math.floor(WRITTEN.length / 3)
+/** How a message may have ended, in the order of their numbers. */
 const STOPS = ['unknown', 'finished', 'cut_off']
-/** What the quick way answers for a bad call. */
-const BAD = '?'
 
 /** Keys under which a member of a record of tools has its schema. */
 const SCHEMA_KEYS = ['inputSchema', 'parameters', 'input_schema', 'schema']
 
 /** Writes definitions as JSON, with the schemas of libraries as JSON Schema. */
 function written(definitions) {
+  if (typeof definitions === 'string') return definitions
+  const text = foreign('bad_tools', 'the definitions cannot be written as JSON', () => stringified(definitions))
+  if (text !== undefined) return text
+  throw new GoodcallError('bad_tools', `expected tool definitions, got ${shown(definitions)}`)
+}
+
+function stringified(definitions) {
   const listed = isRecord(definitions) ? Object.entries(definitions).map(definition) : definitions
   return JSON.stringify(listed, function (key, value) {
     // Some schemas have a `toJSON` of their own, which was applied to `value`.
@@ -52,16 +61,24 @@ function definition([name, value]) {
 }
 
 /** Judges short arguments the quick way. */
-function checkWritten(tools, place, text) {
+function checkWritten(tools, place, stop, text) {
   HEADER[1] = tools
   HEADER[2] = place
-  HEADER[3] = WRITTEN.write(text)
+  HEADER[3] = stop
+  HEADER[4] = WRITTEN.write(text)
   HEADER[0] = 1
   try {
     return native.checkWritten()
   } finally {
     HEADER[0] = 0
   }
+}
+
+/** The number of a stop reason. */
+function stopNumber(stop) {
+  const number = STOPS.indexOf(stop)
+  if (number >= 0) return number
+  throw new GoodcallError('bad_option', `unknown stop reason \`${String(stop)}\`: expected unknown, finished or cut_off`)
 }
 
 /** The offered tools, compiled once. */
@@ -71,11 +88,12 @@ class Tools {
   #number
   #places
 
-  constructor(definitions, options = {}) {
-    const { numbers: mode, ...rest } = options
+  constructor(definitions, options) {
+    const { numbers: mode, ...rest } = optionsOf(options)
     this.#numbers = numbers.mode(mode)
-    const text = typeof definitions === 'string' ? definitions : written(definitions)
-    this.#native = call(() => new native.Tools(text ?? 'null', JSON.stringify(rest)))
+    const text = written(definitions)
+    const given = foreign('bad_option', 'the options cannot be written as JSON', () => JSON.stringify(rest))
+    this.#native = call(() => new native.Tools(text, given))
     this.#number = this.#native.number()
     this.#places = new Map(this.#native.names().map((name, place) => [name, place]))
   }
@@ -85,37 +103,41 @@ class Tools {
   }
 
   check(name, raw, options) {
-    const text = textOf(raw)
-    const isShort = options === undefined && text.length <= SHORT
-    const place = isShort ? this.#places.get(name) : undefined
+    const text = typeof raw === 'string' ? raw : textOf(raw)
+    const stop = options?.stop
+    const number = stop === undefined ? 0 : stopNumber(stop)
+    const place = text.length <= SHORT ? this.#places.get(name) : undefined
+    let answer
     try {
-      if (place !== undefined) {
-        const answer = checkWritten(this.#number, place, text)
-        if (answer !== BAD) return this.#verdict(name, raw, text, answer)
+      if (place === undefined) {
+        expectString('name', name)
+        answer = this.#native.check(name, text, stop)
+      } else {
+        answer = checkWritten(this.#number, place, number, text)
       }
-      return this.#verdict(name, raw, text, this.#native.check(name, text, options?.stop), options?.stop)
     } catch (error) {
-      throw error instanceof GoodcallError ? error : new GoodcallError(error.code, error.message)
+      throw ours(error)
     }
+    return this.#verdict(name, raw, text, answer, stop)
   }
 
   async checkAsync(name, raw, options) {
     const stop = options?.stop
-    if (stop !== undefined && !STOPS.includes(stop)) return this.check(name, raw, options)
+    if (stop !== undefined) stopNumber(stop)
+    expectString('name', name)
     const text = textOf(raw)
-    // All that can fail there is goodcall itself.
-    const answer = await this.#native.checkAsync(name, text, stop).catch((error) => {
-      throw new GoodcallError('internal', error.message)
-    })
+    const answer = await offThread(() => this.#native.checkAsync(name, text, stop))
     return this.#verdict(name, raw, text, answer, stop)
   }
 
   extract(text, options) {
-    const answer = call(() => this.#native.extract(text, options?.where, options?.stop))
-    const found = numbers.parse(answer, this.#numbers)
-    for (const one of found.calls) one.arguments = this.#argumentsOf(one)
-    placed(text, found.calls, found.calls.flatMap((one) => one.changes))
-    return found
+    expectString('text', text)
+    return this.#found(text, call(() => this.#native.extract(text, ...wordsOf(options))))
+  }
+
+  async extractAsync(text, options) {
+    expectString('text', text)
+    return this.#found(text, await offThread(() => this.#native.extractAsync(text, ...wordsOf(options))))
   }
 
   /** For `Stream`. */
@@ -142,17 +164,28 @@ class Tools {
 
   #verdict(name, raw, text, answer, stop) {
     if (!answer) {
-      let value = raw
-      // Valid as sent: what was sent is what comes out.
-      if (typeof raw === 'string') value = answer === '' ? numbers.parse(raw, this.#numbers) : JSON.parse(raw)
+      const value = this.#valid(raw, text, answer)
       return { kind: 'good', tool: name, arguments: value, json: text, changes: NONE, issues: NONE }
     }
-    const mark = answer[0]
-    if (mark === '{') return this.#described(text, answer)
-    const json = answer.slice(1)
-    const value = mark === '=' ? JSON.parse(json) : numbers.parse(json, this.#numbers)
+    if (answer[0] === '?') return this.#described(text, answer.slice(1))
     // The changes are made when they are asked for, since running the call needs none.
-    return new Mended(name, value, json, () => this.#described(text, this.#native.describe(name, text, stop)).changes)
+    const told = () => this.#described(text, this.#native.describe(name, text, stop)).changes
+    if (answer[answer.length - 1] !== ' ') return new Mended(name, JSON.parse(answer), answer, told)
+    const json = answer.slice(0, -1)
+    return new Mended(name, numbers.parse(json, this.#numbers), json, told)
+  }
+
+  /** The arguments of a good call: valid as sent, so what was sent is what comes out. */
+  #valid(raw, text, answer) {
+    if (typeof raw !== 'string' && numbers.isJson(raw)) return raw
+    return answer === '' ? numbers.parse(text, this.#numbers) : JSON.parse(text)
+  }
+
+  #found(text, answer) {
+    const found = numbers.parse(answer, this.#numbers)
+    for (const one of found.calls) one.arguments = this.#argumentsOf(one)
+    placed(text, found.calls, found.calls.flatMap((one) => one.changes))
+    return found
   }
 
   /** Reads a verdict that is described in full. */
@@ -198,7 +231,26 @@ class Mended {
 /** Arguments as text; a value is taken as its JSON. */
 function textOf(raw) {
   if (typeof raw === 'string') return raw
-  return raw === undefined ? '' : numbers.stringify(raw)
+  if (raw === undefined) return ''
+  const text = foreign('bad_argument', 'the arguments cannot be written as JSON', () => numbers.stringify(raw))
+  if (text !== undefined) return text
+  throw new GoodcallError('bad_argument', `expected arguments as text or as a value, got ${shown(raw)}`)
+}
+
+/** The options of `extract` as the native part takes them. */
+function wordsOf(options) {
+  const { where, stop } = optionsOf(options)
+  if (where !== undefined) expectString('where', where, 'bad_option')
+  if (stop !== undefined) stopNumber(stop)
+  return [where, stop]
+}
+
+/** Waits for another thread, where only goodcall itself can fail. */
+async function offThread(begin) {
+  const work = call(begin)
+  return work.catch((error) => {
+    throw new GoodcallError('internal', error.message)
+  })
 }
 
 /** Turns byte ranges into ranges of the string, which counts in UTF-16. */

@@ -7,11 +7,12 @@
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 
-use goodcall_core::{Gate, Policy, Schema, Verdict};
+use goodcall_core::{Gate, Policy, Schema, StopReason};
 use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
 
 use crate::error::{ErrorCode, Result, coded, contained};
+use crate::options::Judging;
 use crate::verdict::answer;
 
 /// What a check needs of one tool.
@@ -21,17 +22,29 @@ pub(crate) struct Entry {
     pub(crate) policy: Policy,
 }
 
-/// The numbers at the beginning of a buffer, 32 bits each: 1 while JavaScript calls, the number of
-/// the tools, the place of the tool among them, and the length of the arguments behind the numbers.
-const HEADER: usize = 16;
+/// What checks need of a set of tools.
+pub(crate) struct Set {
+    pub(crate) judging: Judging,
+    /// In the order of the definitions.
+    pub(crate) entries: Vec<Entry>,
+}
 
-/// What JavaScript reads when [`check_written`] cannot say in short what the verdict is.
-const LONG: &str = "?";
+/// The numbers at the beginning of a buffer, 32 bits each: 1 while JavaScript calls, the number of
+/// the tools, the place of the tool among them, how the message ended (see [`STOPS`]), and the length of
+/// the arguments behind the numbers.
+const HEADER: usize = 20;
+
+/// How a message ended, in the order of the numbers that JavaScript writes.
+const STOPS: [StopReason; 3] = [
+    StopReason::Unknown,
+    StopReason::Finished,
+    StopReason::CutOff,
+];
 
 thread_local! {
     /// The tools of this thread's JavaScript, by their numbers. A number is given again when its
     /// tools are gone.
-    static TOOLS: RefCell<Vec<Option<Vec<Entry>>>> = const { RefCell::new(Vec::new()) };
+    static TOOLS: RefCell<Vec<Option<Set>>> = const { RefCell::new(Vec::new()) };
     /// Where JavaScript writes arguments: one buffer for each time that the package is loaded, which
     /// programs that run tests do often. They are never dropped, because that is not possible any more
     /// when a thread ends.
@@ -42,15 +55,15 @@ thread_local! {
 pub(crate) struct Registered(u32);
 
 impl Registered {
-    /// Gives a number to tools, in the order of their definitions.
-    pub(crate) fn new(entries: Vec<Entry>) -> Self {
+    /// Gives a number to tools.
+    pub(crate) fn new(set: Set) -> Self {
         TOOLS.with_borrow_mut(|tools| {
             let free = tools.iter().position(Option::is_none);
             let at = free.unwrap_or_else(|| {
                 tools.push(None);
                 tools.len() - 1
             });
-            tools[at] = Some(entries);
+            tools[at] = Some(set);
             Self(u32::try_from(at).expect("memory ends before the numbers do"))
         })
     }
@@ -82,6 +95,7 @@ pub fn share_buffer(buffer: Uint8Array) {
 struct Written<'b> {
     tools: usize,
     place: usize,
+    stop: StopReason,
     raw: &'b str,
 }
 
@@ -94,15 +108,21 @@ impl<'b> Written<'b> {
             u32::from_ne_bytes(bytes) as usize
         });
         let is_meant = numbers.next()? == 1;
-        let (tools, place, length) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        let (tools, place) = (numbers.next()?, numbers.next()?);
+        let stop = *STOPS.get(numbers.next()?)?;
+        let length = numbers.next()?;
         let raw = is_meant.then_some(rest)?.get(..length)?;
         let raw = str::from_utf8(raw).ok()?;
-        Some(Self { tools, place, raw })
+        Some(Self {
+            tools,
+            place,
+            stop,
+            raw,
+        })
     }
 }
 
-/// Judges the call that was written into a buffer. The answer is described at [`answer`]; `?` stands
-/// for a bad call.
+/// Judges the call that was written into a buffer; the answer is described at [`answer`].
 #[napi]
 #[cfg_attr(test, allow(dead_code))] // The macro registers nothing in tests.
 pub fn check_written() -> Result<Option<String>> {
@@ -110,13 +130,11 @@ pub fn check_written() -> Result<Option<String>> {
         BUFFERS.with_borrow(|buffers| {
             let call = buffers.iter().find_map(|buffer| Written::read(buffer))?;
             TOOLS.with_borrow(|all| {
-                let entry = all.get(call.tools)?.as_ref()?.get(call.place)?;
+                let set = all.get(call.tools)?.as_ref()?;
+                let entry = set.entries.get(call.place)?;
                 let gate = Gate::new(&entry.schema).policy(entry.policy.clone());
-                let verdict = gate.tool(&entry.name).check(call.raw);
-                Some(match verdict {
-                    Verdict::Bad(_) => Some(LONG.to_owned()),
-                    verdict => answer(call.raw, &verdict),
-                })
+                let verdict = gate.tool(&entry.name).stop(call.stop).check(call.raw);
+                Some(answer(&entry.name, call.raw, &verdict, &set.judging))
             })
         })
     })?;

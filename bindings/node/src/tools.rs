@@ -1,7 +1,7 @@
 //! `Tools`: definitions, verdicts on calls, and calls in text.
 
 use goodcall_core::{Policy, StopReason, Verdict};
-use goodcall_wire::{RawCall, Scanner, ToolDefinition, Tools as Offered};
+use goodcall_wire::{RawCall, Scanner, TextCallScope, ToolDefinition, Tools as Offered};
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Task};
 use napi_derive::napi;
@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::error::{ErrorCode, Result, coded, contained};
 use crate::options::{self, Judging};
-use crate::registry::{Entry, Registered};
-use crate::verdict::{VerdictLine, answer, to_json};
+use crate::registry::{Entry, Registered, Set};
+use crate::verdict::{VerdictLine, answer, described, to_json};
 
 /// The offered tools, compiled once.
 #[napi]
@@ -42,19 +42,31 @@ impl Judge {
         call.check(&self.offered, &self.policy_of(&call.name), stop)
     }
 
-    /// Judges a call; the answer is described at [`answer`]. A bad call, and one of a tool that goes by
-    /// another name, is answered with the verdict as JSON.
+    /// Judges a call; the answer is described at [`answer`]. A call of a tool that goes by another name
+    /// is answered like a bad one, with the verdict as JSON.
     fn check(&self, name: &str, raw: String, stop: StopReason) -> Option<String> {
         let call = RawCall::new(&self.offered, name, raw);
         let verdict = self.verdict(&call, stop);
-        if matches!(verdict, Verdict::Bad(_)) || call.name != name {
-            return Some(to_json(&VerdictLine::new(
-                &call.name,
-                &verdict,
-                &self.judging,
-            )));
+        if call.name == name {
+            answer(name, &call.arguments, &verdict, &self.judging)
+        } else {
+            Some(described(&call.name, &verdict, &self.judging))
         }
-        answer(&call.arguments, &verdict)
+    }
+
+    /// Finds the calls in a text and judges them.
+    fn extract(&self, text: &str, scope: TextCallScope, stop: StopReason) -> String {
+        let found = Scanner::new(self.offered.clone(), scope).whole(text);
+        let calls = found.calls.iter();
+        let calls: Vec<_> = calls.map(|call| (call, self.verdict(call, stop))).collect();
+        let lines = calls
+            .iter()
+            .map(|(call, verdict)| CallLine::new(call, verdict, &self.judging));
+        to_json(&ExtractLine {
+            calls: lines.collect(),
+            text: &found.text,
+            reasoning: &found.reasoning,
+        })
     }
 
     /// Compiles what the quick way to check needs.
@@ -80,7 +92,10 @@ impl Tools {
             let judging = Judging::read(&options)?;
             let offered = Offered::read(&definitions).map_err(coded(ErrorCode::BadTools))?;
             let judge = Judge { offered, judging };
-            let registered = Registered::new(judge.entries()?);
+            let registered = Registered::new(Set {
+                judging: judge.judging.clone(),
+                entries: judge.entries()?,
+            });
             Ok(Self { judge, registered })
         })?
     }
@@ -143,22 +158,23 @@ impl Tools {
     ) -> Result<String> {
         let scope = options::scope(scope.as_deref())?;
         let stop = options::stop(stop.as_deref())?;
-        contained(|| {
-            let judge = &self.judge;
-            let found = Scanner::new(judge.offered.clone(), scope).whole(&text);
-            let calls = found.calls.iter();
-            let calls: Vec<_> = calls
-                .map(|call| (call, judge.verdict(call, stop)))
-                .collect();
-            let lines = calls
-                .iter()
-                .map(|(call, verdict)| CallLine::new(call, verdict, &judge.judging));
-            to_json(&ExtractLine {
-                calls: lines.collect(),
-                text: &found.text,
-                reasoning: &found.reasoning,
-            })
-        })
+        contained(|| self.judge.extract(&text, scope, stop))
+    }
+
+    /// Finds the calls in a text and judges them on another thread.
+    #[napi]
+    pub fn extract_async(
+        &self,
+        text: String,
+        scope: Option<String>,
+        stop: Option<String>,
+    ) -> Result<AsyncTask<ExtractTask>> {
+        Ok(AsyncTask::new(ExtractTask {
+            judge: self.judge.clone(),
+            text,
+            scope: options::scope(scope.as_deref())?,
+            stop: options::stop(stop.as_deref())?,
+        }))
     }
 }
 
@@ -176,14 +192,38 @@ impl Task for CheckTask {
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
         let raw = std::mem::take(&mut self.raw);
-        let answer = contained(|| self.judge.check(&self.name, raw, self.stop));
-        // Errors of a task carry no code of ours.
-        answer.map_err(|error| napi::Error::from_reason(error.reason))
+        off_thread(|| self.judge.check(&self.name, raw, self.stop))
     }
 
     fn resolve(&mut self, _: Env, output: Self::Output) -> napi::Result<Self::JsValue> {
         Ok(output)
     }
+}
+
+/// One text on another thread.
+pub struct ExtractTask {
+    judge: Judge,
+    text: String,
+    scope: TextCallScope,
+    stop: StopReason,
+}
+
+impl Task for ExtractTask {
+    type Output = String;
+    type JsValue = String;
+
+    fn compute(&mut self) -> napi::Result<Self::Output> {
+        off_thread(|| self.judge.extract(&self.text, self.scope, self.stop))
+    }
+
+    fn resolve(&mut self, _: Env, output: Self::Output) -> napi::Result<Self::JsValue> {
+        Ok(output)
+    }
+}
+
+/// Runs the work of a task, whose errors carry no code of ours.
+fn off_thread<T>(work: impl FnOnce() -> T) -> napi::Result<T> {
+    contained(work).map_err(|error| napi::Error::from_reason(error.reason))
 }
 
 /// A call that was found in a text or a stream, with its verdict.

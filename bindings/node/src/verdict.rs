@@ -39,21 +39,35 @@ impl<'v> VerdictLine<'v> {
     }
 }
 
-/// The answer to JavaScript on a call that is not bad. It is `None` for arguments that are valid as
-/// sent and that `JSON.parse` reads without loss, and an empty text if that would round or lose a
-/// number. For a mended call it is the arguments, and before them `=`, or `~` if a number may be lost.
-/// JavaScript asks for the changes when someone reads them.
-pub(crate) fn answer(raw: &str, verdict: &Verdict<'_>) -> Option<String> {
-    let Verdict::Mended(mended) = verdict else {
-        return may_lose_digits(raw.as_bytes()).then(String::new);
-    };
-    let json = mended.arguments.to_json();
-    let mark = if may_lose_digits(json.as_bytes()) {
-        '~'
-    } else {
-        '='
-    };
-    Some(format!("{mark}{json}"))
+/// The answer to JavaScript on a call of this tool:
+///
+/// - `None` for arguments that are valid as sent and that `JSON.parse` reads without loss, and an empty
+///   text if that would round or lose a number;
+/// - the arguments of a mended call, with a blank behind them if a number may be lost. JavaScript asks
+///   for the changes when someone reads them;
+/// - `?` and the verdict as JSON for a bad call.
+pub(crate) fn answer(
+    tool: &str,
+    raw: &str,
+    verdict: &Verdict<'_>,
+    judging: &Judging,
+) -> Option<String> {
+    match verdict {
+        Verdict::Good(_) => may_lose_digits(raw.as_bytes()).then(String::new),
+        Verdict::Mended(mended) => {
+            let mut json = mended.arguments.to_json();
+            if may_lose_digits(json.as_bytes()) {
+                json.push(' ');
+            }
+            Some(json)
+        }
+        Verdict::Bad(_) => Some(described(tool, verdict, judging)),
+    }
+}
+
+/// `?` and the verdict as JSON.
+pub(crate) fn described(tool: &str, verdict: &Verdict<'_>, judging: &Judging) -> String {
+    format!("?{}", to_json(&VerdictLine::new(tool, verdict, judging)))
 }
 
 /// Writes JSON.

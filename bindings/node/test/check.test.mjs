@@ -98,6 +98,12 @@ describe('check', () => {
     await expect(tools.checkAsync('read_file', '{}', { stop: 'soon' })).rejects.toMatchObject({ code: 'bad_option' })
   })
 
+  it('finds the same calls in text off the main thread', async () => {
+    const text = 'Öffne.\n<tool_call>{"name": "read_file", "arguments": {"filePath": "ä"}}</tool_call>'
+    expect(await tools.extractAsync(text)).toEqual(tools.extract(text))
+    await expect(tools.extractAsync(text, { where: 'here' })).rejects.toMatchObject({ name: 'GoodcallError', code: 'bad_option' })
+  })
+
   it('does not block the main thread with a large call', async () => {
     const tags = Array.from({ length: 200_000 }, (_, index) => `tag ${index}`)
     const raw = JSON.stringify({ file_path: 'a', tags, limit: '5' })
@@ -125,6 +131,15 @@ describe('numbers', () => {
     const { arguments: found } = new Tools(ids, { numbers: 'text' }).check('f', raw)
     expect(found.id).toBe('12345678901234567890')
     expect(found.ids[1]).toBe('9007199254740993')
+  })
+
+  it('are integers with a point or an exponent, too', () => {
+    const written = '{"id": 12345678901234567.0, "ids": [-1.2345678901234567891e19, 1e23, 1.5e300, 0.12345678901234567]}'
+    expect(new Tools(ids).check('f', written).arguments).toEqual({
+      id: 12345678901234567n,
+      ids: [-12345678901234567891n, 1e23, 1.5e300, 0.12345678901234567],
+    })
+    expect(new Tools(ids, { numbers: 'text' }).check('f', written).arguments.id).toBe('12345678901234567.0')
   })
 
   it('are never infinite', () => {
