@@ -1,5 +1,6 @@
 // Builds the native part and puts it beside the package: `node scripts/build.mjs [--release]
-// [--target TARGET]`. It is the build of the workspace, so that nothing is compiled twice.
+// [--target TARGET]`. It is the build of the workspace, so that nothing is compiled twice; `--release`
+// is the profile of all packages for other languages.
 
 import { execFileSync } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
@@ -22,11 +23,11 @@ if (platform === undefined) {
 }
 
 const flags = ['build', '--package', 'goodcall-node']
-if (values.release) flags.push('--release')
+if (values.release) flags.push('--profile', 'wheel')
 if (values.target) flags.push('--target', values.target)
 execFileSync('cargo', flags, { cwd: root, stdio: 'inherit' })
 
 const metadata = ['metadata', '--no-deps', '--format-version', '1']
 const folder = JSON.parse(execFileSync('cargo', metadata, { cwd: root, maxBuffer: 1 << 28 })).target_directory
-const built = [folder, values.target, values.release ? 'release' : 'debug', platform.library].filter(Boolean).join('/')
+const built = [folder, values.target, values.release ? 'wheel' : 'debug', platform.library].filter(Boolean).join('/')
 copyFileSync(built, new URL(`../goodcall.${platform.name}.node`, import.meta.url))
