@@ -7,7 +7,7 @@ use super::error::{ParseClass, ParseError};
 use super::plain_text::{PlainRun, chunk_at, plain_end_from};
 use crate::limits::Limits;
 use crate::report::SyntaxExpectation;
-use crate::tree::{Id, Kind, ScalarText, Slot, Tree, pooled, repeats_key};
+use crate::tree::{Id, Kind, ScalarText, Slot, Slots, Tree, pooled, repeats_key};
 
 /// A strictly parsed tree, and whether any object repeats a key.
 pub(crate) struct StrictReading<'a> {
@@ -31,6 +31,8 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<StrictReading<
     // texts begin with less.
     let nodes = match text.len() {
         short @ ..1024 => (short / 8 + 4).min(42),
+        // A fence, a tag or prose: it ends here.
+        _ if text.starts_with(|c: char| c == '`' || c == '<' || c.is_ascii_alphabetic()) => 0,
         long => (long / 12).min(1 << 16),
     };
     let mut layout = Layout {
@@ -50,7 +52,11 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> Result<StrictReading<
             tree: Tree::laid_out(text, layout.slots, layout.buffer),
             repeated_keys: layout.repeated_keys,
         }),
-        Err(Failed) => Err(layout.error.expect("a failure leaves its error")),
+        Err(Failed) => {
+            // The lenient parser takes this buffer next.
+            drop(Slots::from(layout.slots));
+            Err(layout.error.expect("a failure leaves its error"))
+        }
     }
 }
 

@@ -110,9 +110,17 @@ pub(crate) struct ChangeLog {
     borders: Vec<usize>,
 }
 
+/// The changes, paths and bytes of kept text that a log has room for before it grows.
+const FIRST_CHANGES: usize = 16;
+const FIRST_PATHS: usize = 8;
+const FIRST_KEPT: usize = 64;
+
 /// Recording.
 impl ChangeLog {
     pub(crate) fn push(&mut self, change: RecordedChange) {
+        if self.changes.is_empty() {
+            self.changes.reserve(FIRST_CHANGES);
+        }
         self.changes.push(change);
     }
 
@@ -130,6 +138,9 @@ impl ChangeLog {
     /// Keeps a text that is not part of the raw text.
     pub(crate) fn keep(&mut self, text: &str) -> TextRef {
         let start = self.kept.len() as u32;
+        if start == 0 {
+            self.kept.reserve(text.len().max(FIRST_KEPT));
+        }
         self.kept.push_str(text);
         TextRef::Kept(TextSpan {
             start,
@@ -141,6 +152,9 @@ impl ChangeLog {
     pub(crate) fn add_path(&mut self, outer: PathId, step: PathStep) -> PathId {
         let id = PathId(self.paths.len() as u32);
         let size = self.path_size(outer).saturating_add(step.size());
+        if self.paths.is_empty() {
+            self.paths.reserve(FIRST_PATHS);
+        }
         self.paths.push(ContainerPath { outer, step, size });
         id
     }

@@ -66,13 +66,13 @@ impl Changes {
         *self = Self::from(list);
     }
 
-    /// The first change whose rule and level pass a test. Neighbours are alike more often than
-    /// not, so the test is asked once for a run of the same rule and level.
+    /// The first change whose rule and level pass a test, which is asked once for each of them.
     pub(crate) fn find(&self, test: impl Fn(RuleId, Level) -> bool) -> Option<Change> {
-        let mut failed = None;
-        let mut passes = |rule, level| {
-            let passes = failed != Some((rule, level)) && test(rule, level);
-            failed = Some((rule, level));
+        let mut failed = [0_u8; RuleId::ALL.len()];
+        let mut passes = |rule: RuleId, level: Level| {
+            let (known, bit) = (&mut failed[rule as usize], 1 << level as u8);
+            let passes = *known & bit == 0 && test(rule, level);
+            *known |= bit;
             passes
         };
         if let Some(list) = self.written.get() {

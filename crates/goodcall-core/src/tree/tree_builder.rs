@@ -93,6 +93,9 @@ impl Slot {
     }
 }
 
+/// The bytes of decoded text that a tree has room for before its buffer grows.
+const FIRST_BUFFER: usize = 128;
+
 /// Builds a [`Tree`] from values in document order.
 pub(crate) struct TreeBuilder {
     slots: Vec<Slot>,
@@ -298,6 +301,9 @@ impl TreeBuilder {
         write: impl FnOnce(&mut String) -> R,
     ) -> (ScalarText, R) {
         let head = self.buffer.len();
+        if head == 0 {
+            self.buffer.reserve(FIRST_BUFFER);
+        }
         let result = write(&mut self.buffer);
         (ScalarText::buffered(head, &self.buffer), result)
     }

@@ -4,20 +4,24 @@ use std::ops::Range;
 
 use super::containers::Opener;
 use super::parser::{Parser, ParserState};
-use super::rules::{self, RuleRef};
+use super::rules;
 use crate::parse::{Cut, CutKind};
+use crate::rule::RuleId;
 use crate::tree::Kind;
 
-/// The rules that decide where a value ends by what follows it.
-pub(super) const UNSURE_ENDS: [RuleRef; 7] = [
-    rules::INNER_QUOTE,
-    rules::MISSING_QUOTE,
-    rules::MISSING_ELEMENT_COMMA,
-    rules::MISSING_VALUE,
-    rules::EXTRA_COLON,
-    rules::STRAY_TEXT,
-    rules::WRONG_BRACKET,
-];
+/// Returns true for the rules that decide where a value ends by what follows it.
+pub(super) fn is_unsure_end(rule: RuleId) -> bool {
+    matches!(
+        rule,
+        RuleId::InnerQuote
+            | RuleId::MissingQuote
+            | RuleId::MissingElementComma
+            | RuleId::MissingValue
+            | RuleId::ExtraColon
+            | RuleId::StrayText
+            | RuleId::WrongBracket
+    )
+}
 
 impl Parser<'_> {
     /// Handles the closing bracket here, which is `width` bytes wide.

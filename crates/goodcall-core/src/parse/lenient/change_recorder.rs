@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::brackets::UNSURE_ENDS;
+use super::brackets::is_unsure_end;
 use super::containers::{OpenContainer, OpenContainers};
 use super::parser::Parser;
 use super::rules::RuleRef;
@@ -22,7 +22,7 @@ pub(super) struct ChangeRecorder {
     /// Bytes that written changes may still take, about. After that a change is added to the last
     /// one of its rule.
     bytes_left: usize,
-    /// The last change of each rule and level.
+    /// The last change of each rule and level, once there is no budget left.
     last: Vec<(RuleRef, usize)>,
     /// The bytes of the last change that decided where a value ends.
     last_unsure: Option<Range<usize>>,
@@ -98,7 +98,7 @@ impl ChangeRecorder {
         if self.overflowed {
             return;
         }
-        if UNSURE_ENDS.iter().any(|unsure| unsure.id == rule.id) {
+        if is_unsure_end(rule.id) {
             self.last_unsure = Some(span.clone());
         }
         if self.bytes_left == 0 && self.add_to_last(rule, span.end) {
@@ -119,7 +119,6 @@ impl ChangeRecorder {
         let texts = span.len().min(MOST_CHARS) + after.size().min(MOST_CHARS);
         let bytes = CHANGE_BYTES + size + texts;
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
-        self.remember(rule);
         self.log.push(RecordedChange {
             count: 1,
             rule: rule.id,
@@ -131,16 +130,20 @@ impl ChangeRecorder {
         });
     }
 
-    fn remember(&mut self, rule: RuleRef) {
-        let index = self.log.changes().len();
-        match self.last.iter_mut().find(|(known, _)| *known == rule) {
-            Some((_, last)) => *last = index,
-            None => self.last.push((rule, index)),
-        }
-    }
-
     /// Counts a change in the last one of its rule, if there is one.
     fn add_to_last(&mut self, rule: RuleRef, end: usize) -> bool {
+        let changes = self.log.changes();
+        let indexed = self.last.iter().map(|(_, index)| index + 1).max();
+        for (index, change) in changes.iter().enumerate().skip(indexed.unwrap_or(0)) {
+            let rule = RuleRef {
+                id: change.rule,
+                level: change.level,
+            };
+            match self.last.iter_mut().find(|(known, _)| *known == rule) {
+                Some((_, last)) => *last = index,
+                None => self.last.push((rule, index)),
+            }
+        }
         let known = self.last.iter().find(|(known, _)| *known == rule);
         if let Some((_, index)) = known {
             self.log.add_to(*index, end as u32);

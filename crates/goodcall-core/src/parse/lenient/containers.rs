@@ -96,12 +96,18 @@ pub(super) struct ClosersAhead {
     pub(super) all_match: bool,
 }
 
+/// The levels that there is room for before the list grows.
+const FIRST_LEVELS: usize = 8;
+
 /// The open containers, outermost first.
 #[derive(Debug, Default)]
 pub(super) struct OpenContainers(Vec<OpenContainer>);
 
 impl OpenContainers {
     pub(super) fn push(&mut self, container: OpenContainer) {
+        if self.0.capacity() == 0 {
+            self.0.reserve(FIRST_LEVELS);
+        }
         self.0.push(container);
     }
 

@@ -55,6 +55,53 @@ pub(super) fn decode(text: &str, string: EscapedString, out: &mut String) -> Esc
     found
 }
 
+/// Returns true if every backslash of this text starts `\n`, `\t`, `\"` or `\/`, and none of them can
+/// be part of a path or of a command, so that [`decode`] has nothing to find.
+pub(super) fn are_plain(text: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(n) = text[at..].iter().position(|b| *b == b'\\') {
+        let slash = at + n;
+        let rest = &text[slash + 1..];
+        let is_plain = match rest {
+            [b'"' | b'/', ..] => true,
+            [b'n' | b't', letter, ..] if letter.is_ascii_alphabetic() => !is_tex_command(rest),
+            [b'n' | b't', ..] => true,
+            _ => false,
+        };
+        if !is_plain || may_start_path(&text[..slash]) {
+            return false;
+        }
+        at = slash + 2;
+    }
+    // A path without a drive is one word, and one with a drive may use slashes.
+    let has_drive = || text.windows(2).any(|pair| pair == b":/");
+    text.contains(&b' ') && (!text.contains(&b':') || !has_drive())
+}
+
+/// Returns true for the start of a path before a backslash: `.`, `..` or a drive.
+fn may_start_path(before: &[u8]) -> bool {
+    match before {
+        [.., last, b'.'] => !last.is_ascii_alphanumeric(),
+        [.., last] => matches!(last, b'.' | b':'),
+        [] => false,
+    }
+}
+
+/// Appends a text whose escapes [`are_plain`].
+pub(super) fn decode_plain(text: &str, out: &mut String) {
+    let mut rest = text;
+    while let Some(slash) = rest.as_bytes().iter().position(|b| *b == b'\\') {
+        out.push_str(&rest[..slash]);
+        out.push(match rest.as_bytes()[slash + 1] {
+            b'n' => '\n',
+            b't' => '\t',
+            other => char::from(other),
+        });
+        rest = &rest[slash + 2..];
+    }
+    out.push_str(rest);
+}
+
 /// The start of an escape that the end of the text may have cut off; the end if there is none.
 fn last_escape(text: &str) -> usize {
     /// The bytes of the longest escape, `\U0001F600`.
@@ -304,7 +351,7 @@ impl Context {
             || self.style.escapes_drive && self.word.is_file
             || self.word.has_other_separator && continues_name(rest);
         let in_path = self.word.starts_path || is_one_file && !is_line_of_paths;
-        let is_rare = is_rare || is_tex_command(rest);
+        let is_rare = is_rare || is_tex_command(bytes);
         is_escape && (self.word.has_text || self.may_follow_drive(rest) || is_rare || in_path)
             || self.style.has_words && (is_escape && letter || network_path)
             || is_byte_of_character(rest)
@@ -334,24 +381,24 @@ fn continues_name(rest: &str) -> bool {
 
 /// Returns true for `\theta` and other commands of TeX, after their backslash. No line and no cell of
 /// a table would start with the rest of such a command.
-fn is_tex_command(rest: &str) -> bool {
-    const COMMANDS: [&str; 14] = [
-        "nabla",
-        "neq",
-        "newcommand",
-        "notin",
-        "tau",
-        "text",
-        "textbf",
-        "textit",
-        "textrm",
-        "tfrac",
-        "theta",
-        "tilde",
-        "times",
-        "triangle",
+fn is_tex_command(rest: &[u8]) -> bool {
+    const COMMANDS: [&[u8]; 14] = [
+        b"nabla",
+        b"neq",
+        b"newcommand",
+        b"notin",
+        b"tau",
+        b"text",
+        b"textbf",
+        b"textit",
+        b"textrm",
+        b"tfrac",
+        b"theta",
+        b"tilde",
+        b"times",
+        b"triangle",
     ];
-    let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let letters = rest.iter().take_while(|b| b.is_ascii_alphabetic()).count();
     COMMANDS.contains(&&rest[..letters])
 }
 
@@ -546,4 +593,33 @@ fn extend(range: &mut Option<Range<usize>>, more: Range<usize>) {
         Some(range) => range.start..more.end,
         None => more,
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_escapes_hold_nothing_that_decoding_would_find() {
+        const PIECES: [&str; 15] = [
+            "\\n", "\\t", "\\\"", "\\/", "\\\\", " ", "a", "eq", "imes", "C:", "/", ".", "..", "~",
+            "x.txt",
+        ];
+        let mut texts = vec![String::new()];
+        let mut plain = 0;
+        for _ in 0..4 {
+            let longer = |text: &String| PIECES.map(|piece| format!("{text}{piece}"));
+            texts = texts.iter().flat_map(longer).collect();
+            for text in texts.iter().filter(|text| are_plain(text.as_bytes())) {
+                let (mut short, mut long) = (String::new(), String::new());
+                decode_plain(text, &mut short);
+                let found = decode(text, EscapedString::default(), &mut long);
+                assert_eq!(short, long, "{text}");
+                let findings = [found.bad, found.mixed, found.unclear, found.surrogate];
+                assert_eq!(findings, [None, None, None, None], "{text}");
+                plain += usize::from(text.contains('\\'));
+            }
+        }
+        assert!(plain > 1_000, "only {plain} texts were plain");
+    }
 }

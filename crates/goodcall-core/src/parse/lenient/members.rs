@@ -96,6 +96,16 @@ impl Parser<'_> {
 
     /// Reads the colon between key and value, or another sign in its place.
     pub(super) fn colon(&mut self) -> StepResult {
+        if let [
+            b':',
+            b' ',
+            b'"' | b'{' | b'[' | b'0'..=b'9' | b'A'..=b'z',
+            ..,
+        ] = self.source().bytes_from(self.at())
+        {
+            self.advance(2);
+            return Ok(ParserState::Value);
+        }
         self.skip_trivia();
         let start = self.at();
         let Some((byte, width)) = self.source().punctuation(start) else {

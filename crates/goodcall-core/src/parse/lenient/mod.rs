@@ -74,8 +74,7 @@ pub(crate) struct LenientReading<'a> {
 /// cut off, that value may have been longer.
 pub(crate) fn has_unsure_end(rule: RuleId, level: Level) -> bool {
     let unlike = rules::UNLIKE_QUOTES;
-    brackets::UNSURE_ENDS.iter().any(|unsure| unsure.id == rule)
-        || rule == unlike.id && level == unlike.level
+    brackets::is_unsure_end(rule) || rule == unlike.id && level == unlike.level
 }
 
 /// Returns true if a change guessed where a member begins or ends. A member that it made may be a

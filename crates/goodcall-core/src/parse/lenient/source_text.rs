@@ -7,6 +7,7 @@
 use super::string_end::Quote;
 use super::typographic::{may_lead, opened_by};
 use crate::limits::KEY_BYTES;
+use crate::parse::plain_text::plain_end;
 use crate::stop::StopReason;
 
 /// The first UTF-8 byte of U+F000 to U+FFFF, where the full-width forms of ASCII are.
@@ -151,21 +152,14 @@ impl<'a> SourceText<'a> {
             return self.word_end(start);
         }
         let is_part = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
-        let near = self.bytes_from(start);
-        let near = &near[..near.len().min(4 * KEY_BYTES)];
-        let text = match std::str::from_utf8(near) {
-            Ok(text) => text,
-            Err(error) => self
-                .from(start)
-                .get(..error.valid_up_to())
-                .unwrap_or_default(),
-        };
-        start
-            + text
-                .chars()
-                .take_while(is_part)
-                .map(char::len_utf8)
-                .sum::<usize>()
+        let mut end = start;
+        for c in self.from(start).chars().take_while(is_part) {
+            if end + c.len_utf8() > start + 4 * KEY_BYTES {
+                break;
+            }
+            end += c.len_utf8();
+        }
+        end
     }
 
     /// The end of a key of several words without quotes, with its colon: `due date:`.
@@ -379,6 +373,13 @@ impl SourceText<'_> {
     fn quoted_key_end(&self, start: usize, quote: u8) -> Option<KeyEnd> {
         let limit = (start + KEY_BYTES).min(self.len());
         let mut at = start + 1;
+        if quote == b'"' {
+            // Nearly every key ends at the first byte that is not plain text.
+            let end = plain_end(self.bytes(), at.min(self.len()));
+            if end <= limit && self.byte(end) == quote {
+                return Some(KeyEnd::Closed(end + 1));
+            }
+        }
         loop {
             match self.bytes().get(at) {
                 None => return Some(KeyEnd::Open(at)),

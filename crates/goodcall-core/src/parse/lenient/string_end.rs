@@ -9,6 +9,7 @@ use super::lookahead::QuoteFit;
 use super::parser::Parser;
 use super::source_text::{SourceText, find};
 use super::typographic::may_lead;
+use crate::parse::plain_text::plain_end;
 
 /// The quotes of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -486,10 +487,10 @@ fn escaped_end(source: SourceText<'_>, start: usize, quote: u8) -> StringEnd {
 
 /// The next byte that may matter inside a string: a quote, a backslash or a control character.
 #[inline]
-fn next_special(source: SourceText<'_>, from: usize, quote: Quote) -> usize {
+pub(super) fn next_special(source: SourceText<'_>, from: usize, quote: Quote) -> usize {
     let rest = source.bytes_from(from);
     let found = match quote {
-        Quote::Plain(b'"') => return crate::parse::plain_text::plain_end(source.bytes(), from),
+        Quote::Plain(b'"') => return plain_end(source.bytes(), from.min(source.len())),
         Quote::Plain(byte) => rest
             .iter()
             .position(|b| *b == byte || *b == b'\\' || *b < 0x20),

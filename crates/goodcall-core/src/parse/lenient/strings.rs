@@ -3,9 +3,12 @@
 use super::ambiguous_string::{has_escape_in_call, has_escape_in_code};
 use super::change_recorder::{escaped, start_of};
 use super::escapes::{self, EscapedString};
+use super::lookahead::QuoteFit;
 use super::parser::{Parser, ParserState, StepResult};
 use super::rules::{self, RuleRef};
-use super::string_end::{OpenString, Quote, StringContent, StringEnd, StringOutcome, StringRole};
+use super::string_end::{
+    OpenString, Quote, StringContent, StringEnd, StringOutcome, StringRole, next_special,
+};
 use crate::parse::CutKind;
 use crate::tree::{Kind, ScalarText, TextStore};
 
@@ -48,6 +51,18 @@ impl Parser<'_> {
     /// Reads the string that opens here.
     fn string(&mut self, role: StringRole, backslashes: Backslashes) -> (ScalarText, StringEnd) {
         let (source, open) = (self.source(), self.at());
+        if let Some((quote, end)) = self.sound_end(role) {
+            if quote != b'"' {
+                self.note_string(rules::OTHER_QUOTES, open..end.after, open + 1..end.text);
+            }
+            let text = if end.content.escapes {
+                self.decode(open + 1, &end, backslashes)
+            } else {
+                in_source(open + 1, end.text)
+            };
+            self.move_to(end.after);
+            return (text, end);
+        }
         let quote = match source.opening_quote(open).unwrap_or(Quote::Plain(b'"')) {
             // `""one" two"`: the second quote is text.
             Quote::Doubled(byte) if !source.has_doubled_quote(open + 2, byte) => Quote::Plain(byte),
@@ -72,6 +87,26 @@ impl Parser<'_> {
         };
         self.move_to(end.after);
         (text, end)
+    }
+
+    /// The end of a string here in double or single quotes that has nothing unusual but escapes: the
+    /// first quote like the one that opens it closes it for sure. `None` for any other string, of
+    /// which [`Parser::string_end`] has to find the end.
+    fn sound_end(&self, role: StringRole) -> Option<(u8, StringEnd)> {
+        let (source, open) = (self.source(), self.at());
+        let quote = source.byte(open);
+        if !matches!(quote, b'"' | b'\'') || source.byte(open + 1) == quote {
+            return None;
+        }
+        let mut content = StringContent::default();
+        let mut at = next_special(source, open + 1, Quote::Plain(quote));
+        while source.byte(at) == b'\\' {
+            content.escapes = true;
+            at = next_special(source, at + 2, Quote::Plain(quote));
+        }
+        let closes = source.byte(at) == quote && self.quote_fit(at + 1, role) == QuoteFit::Yes;
+        let end = StringEnd::new(at, at + 1, StringOutcome::Closed, content);
+        closes.then_some((quote, end))
     }
 
     fn note_quotes(&mut self, open: usize, string: OpenString, end: &StringEnd) {
@@ -130,21 +165,31 @@ impl Parser<'_> {
             return in_source(start, end.text);
         }
         let text = &self.source().as_str()[start..end.text];
+        let string = EscapedString {
+            is_cut: end.is_cut(),
+            in_backticks: start > 0 && self.source().byte(start - 1) == b'`',
+        };
+        let in_single_quotes = start > 0 && self.source().byte(start - 1) == b'\'';
+        if !content.controls
+            && !string.is_cut
+            && !in_single_quotes
+            && escapes::are_plain(text.as_bytes())
+        {
+            let (piece, ()) = self
+                .tree_mut()
+                .append_text(|buffer| escapes::decode_plain(text, buffer));
+            return piece;
+        }
         let has_raw_lines = content.controls && text.contains('\n');
         if has_raw_lines && has_escape_in_code(text.as_bytes()) && !end.is_cut() {
             self.note_ambiguous(rules::RAW_CONTROL, start..end.text);
         }
-        let in_single_quotes = start > 0 && self.source().byte(start - 1) == b'\'';
         if in_single_quotes && has_escape_in_call(text) && !end.is_cut() {
             self.note_ambiguous(rules::OTHER_QUOTES, start..end.text);
         }
         if content.controls || text.bytes().filter(|b| *b == b'\n').count() > 1 {
             self.note_controls(start, end.text);
         }
-        let string = EscapedString {
-            is_cut: end.is_cut(),
-            in_backticks: start > 0 && self.source().byte(start - 1) == b'`',
-        };
         let (piece, decoded) = self
             .tree_mut()
             .append_text(|buffer| escapes::decode(text, string, buffer));
@@ -260,10 +305,12 @@ impl Parser<'_> {
     /// Reads a key, quoted or not, and what separates it from its value.
     pub(super) fn key_text(&mut self) -> StepResult {
         let start = self.at();
-        self.skip_string_prefix();
-        if self.source().opening_quote(self.at()).is_none() {
-            self.move_to(start);
-            return self.bare_key();
+        if self.peek() != Some(b'"') {
+            self.skip_string_prefix();
+            if self.source().opening_quote(self.at()).is_none() {
+                self.move_to(start);
+                return self.bare_key();
+            }
         }
         let (text, end) = self.string(StringRole::Key, Backslashes::Escapes);
         if end.is_cut() {

@@ -8,7 +8,24 @@ impl Parser<'_> {
     /// Skips to the next token. Returns true if a line ended on the way.
     #[inline]
     pub(super) fn skip_trivia(&mut self) -> bool {
+        let bytes = self.source().bytes();
+        let mut at = self.at();
         let mut newline = false;
+        while let Some(byte @ (b' ' | b'\t' | b'\r' | b'\n')) = bytes.get(at) {
+            newline |= *byte == b'\n';
+            at += 1;
+        }
+        self.move_to(at);
+        // Nearly every token starts with one of these.
+        match bytes.get(at) {
+            None | Some(b'"' | b',' | b':' | b'0'..=b'9' | b'{' | b'}' | b'[' | b']') => newline,
+            Some(b'A'..=b'Z' | b'a'..=b'z' | b'\'') => newline,
+            Some(_) => self.skip_unusual_trivia(newline),
+        }
+    }
+
+    /// Like [`Parser::skip_trivia`], for a place that may be more than white space.
+    fn skip_unusual_trivia(&mut self, mut newline: bool) -> bool {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\r') => self.advance(1),
