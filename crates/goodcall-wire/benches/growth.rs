@@ -36,6 +36,8 @@ enum Reader {
     Checked,
     /// The same with the policy `eager`.
     CheckedEagerly,
+    /// The same, of values that are nearly allowed. The text is the list of an `enum`.
+    CheckedEnum,
 }
 
 /// A text that grows by repeating one piece.
@@ -64,11 +66,12 @@ const fn shape(
 }
 
 use Reader::{
-    Anywhere, Assembled, Bytes, Checked, CheckedEagerly, Explicit, Lenient, Streamed, Whole,
+    Anywhere, Assembled, Bytes, Checked, CheckedEagerly, CheckedEnum, Explicit, Lenient, Streamed,
+    Whole,
 };
 
 /// One shape per way in which reading once was quadratic, or could easily become so.
-const SHAPES: [Shape; 30] = [
+const SHAPES: [Shape; 31] = [
     shape(
         "unclosed-blocks",
         Explicit,
@@ -168,6 +171,11 @@ const SHAPES: [Shape; 30] = [
             "\"key\": 1}",
         ],
     ),
+    shape(
+        "huge-enum",
+        CheckedEnum,
+        ["[\"centigrade\", ", "\"item@\", ", "\"other\"]"],
+    ),
     shape("extra-brackets", Checked, ["{\"key\": 1}", "}", ""]),
     shape(
         "repeated-keys",
@@ -260,6 +268,7 @@ impl Shape {
             }
             Checked => check(text, &fixture.schema, Policy::safe()),
             CheckedEagerly => check(text, &fixture.schema, Policy::eager()),
+            CheckedEnum => check_enum(text),
         }
     }
 }
@@ -270,6 +279,20 @@ fn check(text: &str, schema: &Schema, policy: Policy) -> bool {
         Verdict::Bad(bad) => Explain::new(Style::Model).text(&bad).is_empty(),
         _ => true,
     }
+}
+
+/// Checks values that are near one of the allowed ones, and near very many of them.
+fn check_enum(text: &str) -> bool {
+    let allowed: Option<Value> = serde_json::from_str(text).ok();
+    let schema = json!({"properties": {"choice": {"enum": allowed}}});
+    let Ok(schema) = Schema::compile(&schema) else {
+        return true;
+    };
+    let is_empty = |sent: &str| {
+        let call = json!({"choice": sent}).to_string();
+        check(&call, &schema, Policy::safe()) | check(&call, &schema, Policy::eager())
+    };
+    is_empty("centigrad") | is_empty("item10000")
 }
 
 /// The input of the readers besides the text. It is the same for all of them, so that its cost can
