@@ -9,7 +9,7 @@ use super::misplaced_keys::KeyPlaces;
 use crate::limits::{MEND_WIDTH, NAMED_PLACES, PLACED_ISSUES};
 use crate::names::{near_names, nearest_name, same_bare, same_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
-use crate::schema::{Schema, View, allowed_names, describe, member, owner};
+use crate::schema::{Schema, View, allowed_names, describe, holders, member, owner};
 use crate::tree::{Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
@@ -218,16 +218,17 @@ impl IssueCollector<'_> {
     fn missing(&mut self, mut pointer: Pointer, keyword: &str, name: &str) {
         let object = self.tree.at(&pointer);
         let span = object.map(Node::span).unwrap_or_default();
+        let place = pointer.clone();
         pointer.push(name);
         let mut issue = Issue::new(pointer, IssueKind::Missing, span);
         issue.expected = self.expected_member(&issue.pointer, keyword, name);
         if let Some(object) = object {
-            let holder = self.subschema(keyword);
-            let declares = |key: &str| holder.is_some_and(|holder| holder.property(key).is_some());
+            let holders: Vec<View<'_>> = holders(self.schema, keyword).collect();
+            let declares = |key: &str| holders.iter().any(|holder| holder.property(key).is_some());
             let undeclared = object
                 .members()
                 .map(|(key, _)| key)
-                .filter(|key| !declares(key) && member(self.schema, keyword, key).is_none());
+                .filter(|key| !declares(key));
             issue.nearest = nearest_name(name, undeclared);
             if let Some(sent) = issue.nearest.clone() {
                 issue.kept = object.get(&sent).map(Actual::of);
@@ -240,11 +241,8 @@ impl IssueCollector<'_> {
                     return;
                 }
             }
-            if issue.nearest.is_none()
-                && self.issues.len() < PLACED_ISSUES
-                && let Some((object, _)) = issue.pointer.split_last()
-            {
-                issue.moved = self.places().find_stray(&object, keyword, name);
+            if issue.nearest.is_none() && self.issues.len() < PLACED_ISSUES {
+                issue.moved = self.places().find_stray(&place, keyword, name);
                 let moved = issue.moved.as_ref();
                 let value = moved.and_then(|moved| self.tree.at(&moved.from));
                 issue.kept = value.map(Actual::of);

@@ -37,12 +37,13 @@ impl ExpectedCache {
     }
 }
 
-type WordHash = BuildHasherDefault<WordHasher>;
+/// Makes hashers of words.
+pub(super) type WordHash = BuildHasherDefault<WordHasher>;
 
 /// Hashes eight bytes at a time. It does not resist chosen collisions, which is fine for texts that
 /// the schema's author chose.
 #[derive(Default)]
-struct WordHasher(u64);
+pub(super) struct WordHasher(u64);
 
 impl Hasher for WordHasher {
     fn write(&mut self, bytes: &[u8]) {

@@ -64,16 +64,21 @@ pub(super) fn all_schemas<'d>(document: &'d Value, pointer: &Pointer) -> Vec<Vie
     schemas
 }
 
-/// The schema of a member, seen from a keyword that speaks of the object: of the subschema that
-/// holds the keyword, or of one around it that is about the same object (`then`, `allOf`, …).
+/// The schema of a member, seen from a keyword that speaks of the object: of the first of its
+/// [`holders`] that declares it.
 pub(crate) fn member<'d>(schema: &'d Schema, keyword: &str, name: &str) -> Option<View<'d>> {
-    let (mut place, _) = keyword.rsplit_once('/')?;
-    loop {
-        if let Some(found) = schema.view(place)?.property(name) {
-            return Some(found);
-        }
-        place = around(place)?;
-    }
+    holders(schema, keyword).find_map(|holder| holder.property(name))
+}
+
+/// The subschema that holds a keyword, and those around it that are about the same value (`then`,
+/// `allOf`, …), from the inside out.
+pub(crate) fn holders<'d>(schema: &'d Schema, keyword: &str) -> impl Iterator<Item = View<'d>> {
+    let mut place = keyword.rsplit_once('/').map(|(place, _)| place);
+    std::iter::from_fn(move || {
+        let holder = schema.view(place?)?;
+        place = around(place?);
+        Some(holder)
+    })
 }
 
 /// The place of the schema around this one, if that is about the same value.

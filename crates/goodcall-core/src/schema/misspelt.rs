@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::expected_cache::WordHash;
 use super::lookup::all_schemas;
 use super::{FastAnswer, FoundFaults, Schema, View};
 use crate::names::{bare, envelope, same_name, spelling_bits};
@@ -270,8 +271,8 @@ fn is_map(schema: View<'_>) -> bool {
 /// The property names of a document, to tell quickly that a call has no misspelt key.
 #[derive(Debug, Default)]
 pub(super) struct NameIndex {
-    /// Each name once, in order, and whether another one differs from it in case and separators alone.
-    names: Vec<(String, bool)>,
+    /// Each name, and whether another one differs from it in case and separators alone.
+    names: HashMap<String, bool, WordHash>,
     /// Their bare forms, in order.
     bare_names: Vec<String>,
     /// The spelling bits of all names.
@@ -282,23 +283,21 @@ impl NameIndex {
     /// Makes an index of names, which are sorted and different.
     pub(super) fn new(names: &[String]) -> Self {
         let mut bare_names: Vec<String> = names.iter().map(|name| bare(name)).collect();
-        let mut names: Vec<(String, bool)> =
-            names.iter().map(|name| (name.clone(), false)).collect();
         bare_names.sort_unstable();
         let twins: HashSet<&String> = bare_names
             .windows(2)
             .filter(|pair| pair[0] == pair[1])
             .map(|pair| &pair[0])
             .collect();
-        if !twins.is_empty() {
-            for (name, has_twin) in &mut names {
-                *has_twin = twins.contains(&bare(name));
-            }
-        }
-        bare_names.dedup();
+        let has_twin = |name: &str| !twins.is_empty() && twins.contains(&bare(name));
         let bits = names
             .iter()
-            .fold(0, |bits, (name, _)| bits | spelling_bits(name));
+            .fold(0, |bits, name| bits | spelling_bits(name));
+        let names = names
+            .iter()
+            .map(|name| (name.clone(), has_twin(name)))
+            .collect();
+        bare_names.dedup();
         Self {
             names,
             bare_names,
@@ -312,15 +311,12 @@ impl NameIndex {
 
     /// Returns true if a key may be another name of the document misspelt.
     pub(super) fn is_suspicious(&self, key: &str) -> bool {
-        if self.bits & spelling_bits(key) == 0 {
-            return false;
-        }
-        let known = self
-            .names
-            .binary_search_by(|(name, _)| name.as_str().cmp(key));
-        match known {
-            Ok(at) => self.names[at].1,
-            Err(_) => self.bare_names.binary_search(&bare(key)).is_ok(),
+        match self.names.get(key) {
+            Some(has_twin) => *has_twin,
+            None => {
+                self.bits & spelling_bits(key) != 0
+                    && self.bare_names.binary_search(&bare(key)).is_ok()
+            }
         }
     }
 

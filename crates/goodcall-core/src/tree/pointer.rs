@@ -93,8 +93,9 @@ impl Pointer {
 
     /// Splits off the last segment, unescaped. Returns `None` for the root.
     pub fn split_last(&self) -> Option<(Pointer, Cow<'_, str>)> {
-        let (parent, last) = self.0.rsplit_once('/')?;
-        Some((Self(parent.into()), unescape(last)))
+        let text = self.as_str();
+        let slash = text.bytes().rposition(|b| b == b'/')?;
+        Some((Self(text[..slash].into()), unescape(&text[slash + 1..])))
     }
 
     /// Iterates over the segments from the root down, unescaped.
@@ -155,7 +156,7 @@ impl fmt::Display for Pointer {
 }
 
 fn unescape(segment: &str) -> Cow<'_, str> {
-    if segment.contains('~') {
+    if segment.bytes().any(|b| b == b'~') {
         Cow::Owned(segment.replace("~1", "/").replace("~0", "~"))
     } else {
         Cow::Borrowed(segment)
