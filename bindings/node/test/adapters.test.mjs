@@ -68,6 +68,14 @@ describe('goodClient', () => {
     expect(inner.sent).toEqual([[{ name: 'other' }]])
   })
 
+  it('sends calls of a tool whose schema cannot be used, and checks those of the others', async () => {
+    const inner = client([{ name: 'odd', inputSchema: { type: 'objekt' } }, read])
+    const wrapped = goodClient(inner)
+    await wrapped.callTool({ name: 'odd', arguments: { a: 1 } })
+    await wrapped.callTool({ name: 'read_file', arguments: { filePath: 'a' } })
+    expect(inner.sent.map(([params]) => params.arguments)).toEqual([{ a: 1 }, { file_path: 'a' }])
+  })
+
   it('sends calls of a server without tools', async () => {
     const inner = client([])
     await goodClient(inner).callTool({ name: 'hidden', arguments: {} })
@@ -143,6 +151,17 @@ describe('langChainMiddleware', () => {
     expect(Object.keys(texts).sort()).toEqual(['a', 'b', 'c', 'd', 'e'])
     expect(texts.c).toContain('city')
     expect(texts.e).toContain('cut off')
+  })
+
+  it('judges calls by the tools of their own agent where several share it', async () => {
+    const middleware = langChainMiddleware()
+    const tool = (name, key) => ({ name, schema: { type: 'object', properties: { [key]: { type: 'string' } }, required: [key] } })
+    const [weather, time] = [tool('weather', 'city'), tool('time', 'zone')]
+    for (const one of [weather, time]) await middleware.wrapModelCall({ tools: [one] }, async () => new AIMessage('Hello.'))
+    const handler = async (request) => request.toolCall.args
+    const run = (one, args) => middleware.wrapToolCall({ tool: one, toolCall: { id: 'c', name: one.name, args } }, handler)
+    expect(await run(weather, { City: 'Oslo' })).toEqual({ city: 'Oslo' })
+    expect(await run(time, { zone: 'UTC' })).toEqual({ zone: 'UTC' })
   })
 
   it('mends the name of a tool, and refuses an unknown one with the nearest', async () => {

@@ -45,20 +45,3 @@ describe.each(['README.md', 'docs/node.md', 'docs/node-frameworks.md'])('%s', (p
 it('docs/node-benchmarks.md says who is right', () => {
   expect(readFileSync(new URL('docs/node-benchmarks.md', root), 'utf8')).toContain(trapLines().join('\n'))
 })
-
-it('docs/hook.md has a plugin for opencode that mends and refuses calls', async () => {
-  const [, program] = /^```js\n([^]*?)^```$/m.exec(readFileSync(new URL('docs/hook.md', root), 'utf8'))
-  const parameters = { type: 'object', properties: { path: { type: 'string' }, limit: { type: 'integer' } }, required: ['path'] }
-  writeFileSync(new URL('tools.json', scratch), JSON.stringify([{ name: 'read', parameters }]))
-  writeFileSync(new URL('plugin.mjs', scratch), program)
-  const { Goodcall } = await import(/* @vite-ignore */ new URL('plugin.mjs', scratch).href)
-  const before = (await Goodcall())['tool.execute.before']
-  const run = async (tool, args) => {
-    const output = { args }
-    await before({ tool, sessionID: 's', callID: 'c' }, output)
-    return output.args
-  }
-  expect(await run('files_read', { Path: 'a', limit: '5' })).toEqual({ path: 'a', limit: 5 })
-  await expect(run('files_read', { limit: 5 })).rejects.toThrow('add the missing path (a string)')
-  expect(await run('bash', { command: 5 })).toEqual({ command: 5 })
-})

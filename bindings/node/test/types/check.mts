@@ -1,7 +1,7 @@
 // What the compiler has to accept, and what it has to refuse.
 import { z } from 'zod'
 import { Type } from 'typebox'
-import { GoodcallError, Stream, Tools, good, goodFetch, type Change, type Policy, type Verdict } from 'goodcall'
+import { GoodcallError, Stream, Tools, good, goodFetch, type Change, type Extracted, type Policy, type Verdict } from 'goodcall'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const same = <A, B>(_: Equal<A, B>) => {}
@@ -35,7 +35,8 @@ const fetch: typeof globalThis.fetch = goodFetch({ reasks: 1, onReport: (report)
 void fetch
 const policy: Policy = { level: 'safe', tools: { drop: 'strict' } }
 void policy
-void new GoodcallError('bad_tools', 'message').code
+void new GoodcallError('bad_argument', 'message', { cause: 1 }).code
+same<ReturnType<typeof tools.extractAsync>, Promise<Extracted>>(true)
 
 // @ts-expect-error: there is no such level of numbers
 new Tools([], { numbers: 'float' })
@@ -43,6 +44,8 @@ new Tools([], { numbers: 'float' })
 tools.check('f', '{}', { stop: 'length' })
 // @ts-expect-error: a verdict cannot be written to
 verdict.changes.push()
+// @ts-expect-error: there is no such code
+new GoodcallError('bad_luck', 'message')
 // @ts-expect-error: there is no such provider
 new Stream(tools, { provider: 'acme' })
 // @ts-expect-error: there is no such option
