@@ -148,7 +148,7 @@ impl Release {
     }
 
     /// Returns the bill of materials of the command, in the JSON form of CycloneDX.
-    fn bill_of_materials(&self) -> Result<Vec<u8>, Failure> {
+    fn bill_of_materials(&self) -> Result<String, Failure> {
         let tools = self.root.join("target/dist-tools");
         let program = tools.join("bin/cargo-cyclonedx");
         if !program.exists() {
@@ -157,7 +157,14 @@ impl Release {
         }
         // It writes one file beside each manifest of the workspace.
         let mut write = Command::new(program);
-        write.args(["cyclonedx", "--quiet", "--format", "json"]);
+        write.args([
+            "cyclonedx",
+            "--quiet",
+            "--format",
+            "json",
+            "--spec-version",
+            "1.5",
+        ]);
         write.args(["--override-filename", "bill-of-materials"]);
         write.args(["--manifest-path", "crates/goodcall-cli/Cargo.toml"]);
         if let Some(target) = &self.target {
@@ -170,7 +177,9 @@ impl Release {
         for manifest in self.manifests()? {
             let file = manifest.with_file_name("bill-of-materials.json");
             if manifest.ends_with("goodcall-cli/Cargo.toml") {
-                found = fs::read(&file).map_err(unusable("the bill of materials"));
+                found = fs::read_to_string(&file)
+                    .map_err(unusable("the bill of materials"))
+                    .and_then(|bill| without_traces(&bill, &self.root));
             }
             let _ = fs::remove_file(file);
         }
@@ -302,6 +311,22 @@ impl Release {
     }
 }
 
+/// Takes out of a bill of materials what is about the build and not about the program: the folder, the
+/// time and a random number.
+fn without_traces(bill: &str, root: &Path) -> Result<String, Failure> {
+    let here = format!("path+file://{}/", root.display());
+    let mut bill: serde_json::Value =
+        serde_json::from_str(&bill.replace(&here, "path+file:///"))
+            .map_err(|error| Failure::Unusable(format!("the bill of materials: {error}")))?;
+    if let Some(members) = bill.as_object_mut() {
+        members.remove("serialNumber");
+    }
+    if let Some(metadata) = bill["metadata"].as_object_mut() {
+        metadata.remove("timestamp");
+    }
+    Ok(format!("{bill:#}\n"))
+}
+
 /// Returns the name of the package of a manifest.
 fn manifest_name(manifest: &str) -> Option<&str> {
     let line = manifest
@@ -366,4 +391,28 @@ fn folders_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 fn unusable(what: &str) -> impl Fn(std::io::Error) -> Failure {
     let what = what.to_owned();
     move |error| Failure::Unusable(format!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bill_of_materials_does_not_tell_where_and_when_it_was_made() {
+        let bill = r#"{"serialNumber": "urn:uuid:1", "metadata": {"timestamp": "2026",
+            "component": {"bom-ref": "path+file:///home/ann/goodcall/crates/a#0.2.0"}}}"#;
+        let kept = without_traces(bill, Path::new("/home/ann/goodcall"));
+        let kept = kept.unwrap_or_else(|_| panic!("the bill is JSON"));
+        let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+        let expected = serde_json::json!({"metadata": {"component": {"bom-ref": "path+file:///crates/a#0.2.0"}}});
+        assert_eq!(kept, expected);
+    }
+
+    #[test]
+    fn an_unknown_part_is_an_error_that_names_the_parts() {
+        let Err(Failure::Unusable(said)) = read_args(&["wheels".to_owned()]) else {
+            panic!("there is no part of that name");
+        };
+        assert_eq!(said, format!("unknown part `wheels`; {USAGE}"));
+    }
 }
