@@ -123,3 +123,23 @@ fn call_repeated_in_another_form_is_made_once() {
         assert_eq!(extract(&text, &tools, scope).calls.len(), 1, "{scope:?}");
     }
 }
+
+#[test]
+fn marked_call_behind_an_unclosed_one_is_made_in_every_scope() {
+    let tools = Tools::read(TOOLS).unwrap();
+    let marked = r#"<tool_call>{"name": "inner", "arguments": {"id": 1}}</tool_call>"#;
+    for text in [
+        format!("I call area(id=7 now.\n{marked}"),
+        format!("I call area(id=7, points=x + 1 {marked}) now."),
+        format!("I call area(id=7, <think>or inner(id=2)</think>{marked}"),
+    ] {
+        for scope in [TextCallScope::Explicit, TextCallScope::Anywhere] {
+            let made = made(&extract(&text, &tools, scope), &tools);
+            assert_eq!(
+                made,
+                [("inner".to_owned(), r#"{"id":1}"#.to_owned())],
+                "{text}"
+            );
+        }
+    }
+}

@@ -15,6 +15,8 @@ pub(super) struct ScanBudget {
     furthest: usize,
     /// Brackets before this offset have been tried as candidates.
     brackets_tried_to: usize,
+    /// Only markers count before this offset.
+    markers_only_to: usize,
 }
 
 impl ScanBudget {
@@ -24,6 +26,7 @@ impl ScanBudget {
             wasted_bytes: 0,
             furthest: 0,
             brackets_tried_to: 0,
+            markers_only_to: 0,
         }
     }
 
@@ -51,6 +54,15 @@ impl ScanBudget {
     /// Records that the brackets before `end` have been tried.
     pub(super) fn tried_brackets_to(&mut self, end: usize) {
         self.brackets_tried_to = self.brackets_tried_to.max(end);
+    }
+
+    /// Records that the text before `end` is arguments, in which only a marker announces a call.
+    pub(super) fn skip_unmarked_to(&mut self, end: usize) {
+        self.markers_only_to = self.markers_only_to.max(end);
+    }
+
+    pub(super) fn allows_unmarked_at(&self, at: usize) -> bool {
+        at >= self.markers_only_to
     }
 
     pub(super) fn allows_bracket_at(&self, at: usize) -> bool {

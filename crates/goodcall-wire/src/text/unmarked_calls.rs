@@ -1,8 +1,12 @@
 //! Reads candidates that no marker announces: JSON in brackets, or a call in Python's notation.
 
+use std::ops::Range;
+
 use super::budget::ScanBudget;
 use super::call_end::{EndFinder, EndRule, EndSearch};
-use super::input::Window;
+use super::ignored_blocks::{IgnoredMark, MarkPlace, ignored_mark};
+use super::input::{Match, Window};
+use super::markers::{MARKERS, Marker};
 use super::raw_members::RawObject;
 use super::scanner::CandidateOutcome;
 use super::turn::Confidence;
@@ -131,9 +135,15 @@ impl UnmarkedCandidate {
                 match ended_by {
                     // Its arguments are what is to be called.
                     _ if python_calls::printed_call(rest).is_some() => self.start + behind,
-                    CandidateEnd::Bracket => end,
-                    CandidateEnd::Text if has_arguments => end,
-                    CandidateEnd::Text => self.start + behind,
+                    CandidateEnd::Text if !has_arguments => self.start + behind,
+                    // A marker announces a call, not an argument.
+                    _ => match first_marker(input, self.start..end) {
+                        Some(marker) => {
+                            budget.skip_unmarked_to(end);
+                            marker
+                        }
+                        None => end,
+                    },
                 }
             }
         };
@@ -168,6 +178,25 @@ impl UnmarkedCandidate {
         }
         calls
     }
+}
+
+/// Where the first marker in a range begins that announces a call, or a thought.
+fn first_marker(input: Window<'_>, range: Range<usize>) -> Option<usize> {
+    let place = MarkPlace {
+        in_fence: false,
+        at_start: false,
+    };
+    range.into_iter().find(|at| {
+        let byte = input.byte(*at);
+        let opens = |marker: &Marker| input.match_at(*at, marker.open) == Match::Yes;
+        let may_begin = byte.is_some_and(|byte| matches!(byte, b'<' | b'[' | b']' | 0xe2));
+        may_begin
+            && (MARKERS.iter().any(opens)
+                || !matches!(
+                    ignored_mark(input, *at, place),
+                    None | Some(IgnoredMark::NeedMore)
+                ))
+    })
 }
 
 impl Surroundings<'_> {

@@ -59,7 +59,8 @@ impl Scanner {
             || self.only_calls_so_far
             || self.fence.is_some();
         let quoted = self.line.is_quotation() && self.fence.is_none();
-        in_scope && !quoted && self.budget.has_retries() && self.turn.takes_unmarked()
+        let allowed = self.budget.has_retries() && self.budget.allows_unmarked_at(self.at);
+        in_scope && !quoted && allowed && self.turn.takes_unmarked()
     }
 
     pub(in crate::text) fn takes_bracket_at(&self, at: usize) -> bool {
