@@ -14,9 +14,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from typing import Any, AsyncIterator, Callable, Generator, Iterator, Literal
+from typing import Any, AsyncIterator, Callable, Coroutine, Iterator, Literal
 
-from ._errors import SettingError
+from ._errors import InternalError, SettingError
 from ._goodcall import Exchange, Relay, StreamRelay
 from ._tools import Policy
 
@@ -42,7 +42,10 @@ def _library(inner: Any, named: Any) -> Any:
 
 
 class _Judge:
-    """What both transports share."""
+    """What both transports share: all but the calls of the library, which they await here."""
+
+    #: The class of the library that streams of bytes are made from.
+    _stream_base: str
 
     def __init__(
         self,
@@ -66,7 +69,41 @@ class _Judge:
                              scope=scope, fix_history=False)
 
     def _default(self) -> Any:
+        """Returns the library's own transport."""
         raise NotImplementedError
+
+    async def _send(self, request: Any) -> Any:
+        """Returns the response to a request."""
+        raise NotImplementedError
+
+    async def _read(self, message: Any) -> Any:
+        """Reads a request or a response to its end; returns the bytes."""
+        raise NotImplementedError
+
+    async def _close(self, reply: Any) -> None:
+        raise NotImplementedError
+
+    def _pieces(self, reply: Any) -> AsyncIterator[bytes]:
+        """Iterates over the bytes of a response as they come."""
+        raise NotImplementedError
+
+    async def _handle(self, request: Any) -> Any:
+        """Returns the response for the client."""
+        exchange = self._exchange(request, await self._read(request))
+        if exchange is None:
+            return await self._send(request)
+        reply = await self._send(self._again(request, exchange.body(), first=True))
+        kind = _kind(reply, exchange)
+        if kind == "stream":
+            return self._stream(request, reply, exchange.stream())
+        if kind is None:
+            return reply
+        await self._read(reply)
+        if reply.is_success or not exchange.streams():
+            return await self._whole(request, reply, exchange)
+        relay = exchange.stream()
+        begun = relay.failure(reply.content)
+        return reply if begun is None else self._stream(request, reply, relay, begun)
 
     def _exchange(self, request: Any, body: bytes) -> Exchange | None:
         if request.headers.get("content-encoding"):
@@ -87,15 +124,14 @@ class _Judge:
         return self._httpx.Request(request.method, request.url, headers=headers, content=body,
                                    extensions=request.extensions)
 
-    def _whole(self, request: Any, reply: Any, exchange: Exchange) -> Generator[Any, Any, Any]:
-        """Judges a reply that was read. Yields requests that ask again, and wants the replies to them,
-        read, or ``None`` if there is none; returns the response for the client."""
+    async def _whole(self, request: Any, reply: Any, exchange: Exchange) -> Any:
+        """Judges a reply that was read, and asks again; returns the response for the client."""
         again, judged = exchange.reply(reply.content) if reply.is_success else exchange.failure(reply.content)
         if not again and judged is None and not reply.is_success:
             return reply
         answer = reply
         while again:
-            following = yield self._again(request, exchange.body())
+            following = await self._ask(self._again(request, exchange.body()))
             if following is None or _media_type(following) != "application/json":
                 again, judged = False, None
             elif following.is_success:
@@ -110,6 +146,15 @@ class _Judge:
             return answer
         return self._response(answer, answer.content if judged is None else judged, exchange)
 
+    async def _ask(self, request: Any) -> Any:
+        """Returns the reply to a request that asks again, read, or ``None``."""
+        try:
+            reply = await self._send(request)
+            await self._read(reply)
+        except self._httpx.TransportError:
+            return None
+        return reply
+
     def _response(self, reply: Any, content: bytes, exchange: Exchange) -> Any:
         skipped = ("content-length", "transfer-encoding", "content-encoding")
         headers = [(k, v) for k, v in reply.headers.raw if k.decode().lower() not in skipped]
@@ -119,16 +164,59 @@ class _Judge:
         return self._httpx.Response(status, headers=headers, content=content,
                                     extensions=_kept(reply.extensions))
 
-    def _stream(self, reply: Any, relay: StreamRelay, events: Any, base: str) -> Any:
+    def _stream(
+        self, request: Any, reply: Any, relay: StreamRelay, begun: tuple[bool, bytes] | None = None
+    ) -> Any:
         skipped = ("content-length", "content-encoding", "content-type")
         headers = [(k, v) for k, v in reply.headers.raw if k.decode().lower() not in skipped]
         kind = reply.headers.get("content-type") if reply.is_success else relay.media_type()
         # The verdicts are known only when the stream is over.
         headers += [(b"content-type", kind.encode()), (b"goodcall-verdict", b"stream")]
-        stream = _stream_class(self._httpx, base)(events, reply)
+        events = self._events(request, reply, relay, begun)
+        stream = _stream_class(self._httpx, self._stream_base)(events, reply)
         status = reply.status_code if reply.is_success else 200
         return self._httpx.Response(status, headers=headers, stream=stream,
                                     extensions=_kept(reply.extensions))
+
+    async def _events(
+        self, request: Any, reply: Any, relay: StreamRelay, begun: tuple[bool, bytes] | None
+    ) -> AsyncIterator[bytes]:
+        """Judges a stream and asks again. ``begun`` is what came of a reply that is not a stream."""
+        try:
+            while True:
+                if begun is None:
+                    try:
+                        async for piece in self._pieces(reply):
+                            if out := relay.push(piece):
+                                yield out
+                    except self._httpx.TransportError:
+                        if out := relay.abort():
+                            yield out
+                        raise
+                    begun = relay.end()
+                again, out = begun
+                if out:
+                    yield out
+                if not again:
+                    return
+                await self._close(reply)
+                begun = None
+                try:
+                    reply = await self._send(self._again(request, relay.body()))
+                    kind = _kind(reply, relay)
+                    if kind == "json":
+                        begun = relay.failure(await self._read(reply))
+                except self._httpx.TransportError:
+                    kind = None
+                if kind == "stream":
+                    relay.begin_next()
+                elif begun is None:
+                    if out := relay.give_up():
+                        yield out
+                    return
+        finally:
+            await self._close(reply)
+            self._report(relay)
 
     def _report(self, exchange: Exchange | StreamRelay) -> None:
         if self._on_calls is not None and (records := exchange.records()):
@@ -163,82 +251,26 @@ class Transport(_Judge):
     ``on_calls`` is told of the verdicts of each exchange.
     """
 
+    _stream_base = "SyncByteStream"
+
     def _default(self) -> Any:
         return self._httpx.HTTPTransport()
 
+    async def _send(self, request: Any) -> Any:
+        return self._inner.handle_request(request)
+
+    async def _read(self, message: Any) -> Any:
+        return message.read()
+
+    async def _close(self, reply: Any) -> None:
+        reply.close()
+
+    async def _pieces(self, reply: Any) -> AsyncIterator[bytes]:
+        for piece in reply.iter_bytes():
+            yield piece
+
     def handle_request(self, request: Any) -> Any:
-        exchange = self._exchange(request, request.read())
-        if exchange is None:
-            return self._inner.handle_request(request)
-        reply = self._inner.handle_request(self._again(request, exchange.body(), first=True))
-        kind = _kind(reply, exchange)
-        if kind == "stream":
-            relay = exchange.stream()
-            return self._stream(reply, relay, self._events(request, reply, relay), "SyncByteStream")
-        if kind is None:
-            return reply
-        reply.read()
-        if not reply.is_success and exchange.streams():
-            relay = exchange.stream()
-            begun = relay.failure(reply.content)
-            if begun is None:
-                return reply
-            return self._stream(reply, relay, self._events(request, reply, relay, begun), "SyncByteStream")
-        steps = self._whole(request, reply, exchange)
-        try:
-            wanted = next(steps)
-            while True:
-                wanted = steps.send(self._ask(wanted))
-        except StopIteration as end:
-            return end.value
-
-    def _ask(self, request: Any) -> Any:
-        """Returns the reply to a request that asks again, read, or ``None``."""
-        try:
-            reply = self._inner.handle_request(request)
-            reply.read()
-        except self._httpx.TransportError:
-            return None
-        return reply
-
-    def _events(
-        self, request: Any, reply: Any, relay: StreamRelay, begun: tuple[bool, bytes] | None = None
-    ) -> Iterator[bytes]:
-        try:
-            while True:
-                if begun is None:
-                    try:
-                        for piece in reply.iter_bytes():
-                            if out := relay.push(piece):
-                                yield out
-                    except self._httpx.TransportError:
-                        if out := relay.abort():
-                            yield out
-                        raise
-                    begun = relay.end()
-                again, out = begun
-                if out:
-                    yield out
-                if not again:
-                    return
-                reply.close()
-                begun = None
-                try:
-                    reply = self._inner.handle_request(self._again(request, relay.body()))
-                    kind = _kind(reply, relay)
-                    if kind == "json":
-                        begun = relay.failure(reply.read())
-                except self._httpx.TransportError:
-                    kind = None
-                if kind == "stream":
-                    relay.begin_next()
-                elif begun is None:
-                    if out := relay.give_up():
-                        yield out
-                    return
-        finally:
-            reply.close()
-            self._report(relay)
+        return _at_once(self._handle(request))
 
     def close(self) -> None:
         self._inner.close()
@@ -254,81 +286,26 @@ class Transport(_Judge):
 class AsyncTransport(_Judge):
     """The same for ``httpx.AsyncClient`` and ``httpx2.AsyncClient``."""
 
+    _stream_base = "AsyncByteStream"
+
     def _default(self) -> Any:
         return self._httpx.AsyncHTTPTransport()
 
+    async def _send(self, request: Any) -> Any:
+        return await self._inner.handle_async_request(request)
+
+    async def _read(self, message: Any) -> Any:
+        return await message.aread()
+
+    async def _close(self, reply: Any) -> None:
+        await reply.aclose()
+
+    def _pieces(self, reply: Any) -> AsyncIterator[bytes]:
+        pieces: AsyncIterator[bytes] = reply.aiter_bytes()
+        return pieces
+
     async def handle_async_request(self, request: Any) -> Any:
-        exchange = self._exchange(request, await request.aread())
-        if exchange is None:
-            return await self._inner.handle_async_request(request)
-        reply = await self._inner.handle_async_request(self._again(request, exchange.body(), first=True))
-        kind = _kind(reply, exchange)
-        if kind == "stream":
-            relay = exchange.stream()
-            return self._stream(reply, relay, self._events(request, reply, relay), "AsyncByteStream")
-        if kind is None:
-            return reply
-        await reply.aread()
-        if not reply.is_success and exchange.streams():
-            relay = exchange.stream()
-            begun = relay.failure(reply.content)
-            if begun is None:
-                return reply
-            return self._stream(reply, relay, self._events(request, reply, relay, begun), "AsyncByteStream")
-        steps = self._whole(request, reply, exchange)
-        try:
-            wanted = next(steps)
-            while True:
-                wanted = steps.send(await self._ask(wanted))
-        except StopIteration as end:
-            return end.value
-
-    async def _ask(self, request: Any) -> Any:
-        try:
-            reply = await self._inner.handle_async_request(request)
-            await reply.aread()
-        except self._httpx.TransportError:
-            return None
-        return reply
-
-    async def _events(
-        self, request: Any, reply: Any, relay: StreamRelay, begun: tuple[bool, bytes] | None = None
-    ) -> AsyncIterator[bytes]:
-        try:
-            while True:
-                if begun is None:
-                    try:
-                        async for piece in reply.aiter_bytes():
-                            if out := relay.push(piece):
-                                yield out
-                    except self._httpx.TransportError:
-                        if out := relay.abort():
-                            yield out
-                        raise
-                    begun = relay.end()
-                again, out = begun
-                if out:
-                    yield out
-                if not again:
-                    return
-                await reply.aclose()
-                begun = None
-                try:
-                    reply = await self._inner.handle_async_request(self._again(request, relay.body()))
-                    kind = _kind(reply, relay)
-                    if kind == "json":
-                        begun = relay.failure(await reply.aread())
-                except self._httpx.TransportError:
-                    kind = None
-                if kind == "stream":
-                    relay.begin_next()
-                elif begun is None:
-                    if out := relay.give_up():
-                        yield out
-                    return
-        finally:
-            await reply.aclose()
-            self._report(relay)
+        return await self._handle(request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -341,8 +318,17 @@ class AsyncTransport(_Judge):
         await self._inner.__aexit__(*error)
 
 
+def _at_once(work: Coroutine[Any, Any, Any]) -> Any:
+    """Returns what a coroutine returns that waits for nothing: every await in it has its answer."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value
+    raise InternalError("a coroutine of the synchronous transport waits for something")
+
+
 def _stream_class(library: Any, base: str) -> Any:
-    """Returns a stream of the library over an iterator of bytes; closing it closes the reply."""
+    """Returns a stream of the library over what the client gets; closing it closes the reply."""
 
     class Judged(getattr(library, base)):  # type: ignore[misc]
         def __init__(self, events: Any, reply: Any) -> None:
@@ -350,14 +336,15 @@ def _stream_class(library: Any, base: str) -> Any:
             self._reply = reply
 
         def __iter__(self) -> Iterator[bytes]:
-            yield from self._events
+            while (piece := _at_once(anext(self._events, None))) is not None:
+                yield piece
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for piece in self._events:
                 yield piece
 
         def close(self) -> None:
-            self._events.close()
+            _at_once(self._events.aclose())
             self._reply.close()
 
         async def aclose(self) -> None:
