@@ -137,6 +137,11 @@ def test_every_providers_form_is_read(definition):
     assert tools.definitions("anthropic")[0]["input_schema"] == SCHEMA
 
 
+def test_a_schema_that_is_a_boolean_is_shown_as_an_object():
+    tools = goodcall.Tools([{"name": "all", "parameters": True}, {"name": "none", "parameters": False}])
+    assert (tools.schema("all"), tools.schema("none")) == ({}, {"not": {}})
+
+
 def test_errors_are_goodcalls_own_and_say_where():
     with pytest.raises(goodcall.SchemaError) as caught:
         goodcall.Tools([{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "strin"}}}}])

@@ -1,6 +1,8 @@
 """Functions that a model calls."""
 
 import asyncio
+import dataclasses
+import datetime
 
 import goodcall
 import pytest
@@ -66,6 +68,49 @@ def test_errors_have_classes(box):
     assert box.call("ad", "{}").error == "unknown_tool"
     refused = box.call("add", '{"a": "x"}')
     assert refused.error == "validation" and refused.recommendations and refused.text == refused.verdict.text
+
+
+def test_arguments_that_a_type_itself_does_not_take_are_a_validation_error():
+    @dataclasses.dataclass
+    class Range:
+        low: int
+        high: int
+
+        def __post_init__(self):
+            if self.low > self.high:
+                raise ValueError("low must be at most high")
+
+    @goodcall.tool
+    def on(day: datetime.date) -> str:
+        return str(day)
+
+    @goodcall.tool
+    def within(numbers: Range) -> str:
+        return str(numbers)
+
+    box = goodcall.Toolbox([on, within])
+    late = box.call("on", '{"day": "2026-02-30"}')
+    assert late.error == "validation" and late.text.startswith("'2026-02-30' is not a date")
+    for result in (box.call("within", '{"numbers": {"low": 2, "high": 1}}'),
+                   asyncio.run(box.acall("within", '{"numbers": {"low": 2, "high": 1}}'))):
+        assert (result.error, result.text) == ("validation", "ValueError: low must be at most high")
+    assert box.call("within", '{"numbers": {"low": 1, "high": 2}}').ok
+
+
+def test_a_call_ends_in_a_result_whatever_the_function_returns():
+    circular = []
+    circular.append(circular)
+    values = {"circular": circular, "odd_keys": {(1, 2): 3}, "nothing": None, "raw": b"\xff", "half": "\ud800"}
+
+    @goodcall.tool
+    def give(name: str) -> object:
+        return values[name]
+
+    box = goodcall.Toolbox([give])
+    results = {name: box.call("give", {"name": name}) for name in values}
+    assert all(result.ok for result in results.values())
+    assert results["circular"].text == "[[...]]" and results["odd_keys"].text == "{(1, 2): 3}"
+    assert results["nothing"].text == "null" and results["half"].text == "\ud800"
 
 
 def test_repetition_is_told_to_the_model(box):

@@ -145,6 +145,40 @@ def test_what_has_no_schema_is_refused_with_its_name():
     def by_position(a: int, /) -> None: ...
     def unknown(a: "NoSuchType") -> None: ...  # noqa: F821
 
-    for function, word in ((takes_object, "object"), (by_position, "position"), (unknown, "NoSuchType")):
+    @dataclasses.dataclass
+    class Unknown:
+        a: "NoSuchType"  # noqa: F821
+
+    for function, word in ((takes_object, "object"), (by_position, "position"), (unknown, "NoSuchType"),
+                           (Unknown, "NoSuchType")):
         with pytest.raises(goodcall.ToolsError, match=word):
             goodcall.Tools([function])
+
+
+def test_a_model_without_a_schema_is_refused_with_its_name():
+    pydantic = pytest.importorskip("pydantic")
+
+    class Caller(pydantic.BaseModel):
+        call: typing.Callable[[], None]
+
+    with pytest.raises(goodcall.ToolsError, match="Caller"):
+        goodcall.Tools([Caller])
+
+
+def test_arguments_that_a_model_itself_does_not_take_are_an_input_error():
+    pydantic = pytest.importorskip("pydantic")
+
+    class Even(pydantic.BaseModel):
+        number: int
+
+        @pydantic.field_validator("number")
+        @classmethod
+        def is_even(cls, number):
+            if number % 2:
+                raise ValueError("must be even")
+            return number
+
+    verdict = goodcall.Tools([Even]).check("Even", '{"number": "3"}')
+    with pytest.raises(goodcall.InputError, match="must be even") as caught:
+        verdict.model(Even)
+    assert isinstance(caught.value.__cause__, pydantic.ValidationError)

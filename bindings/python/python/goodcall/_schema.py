@@ -100,17 +100,15 @@ class Builder:
         """Returns the schema of a class; one that contains itself is a definition."""
         if isinstance(kind, type) and issubclass(kind, enum.Enum):
             return literal([member.value for member in kind])
-        if is_pydantic(kind):
-            return self.foreign(kind.model_json_schema())
-        if is_struct(kind):
-            import msgspec
-
-            return self.foreign(msgspec.json.schema(kind))
+        name = str(getattr(kind, "__name__", None) or repr(hint))
+        if is_pydantic(kind) or is_struct(kind):
+            try:
+                return self.foreign(library_schema(kind))
+            except Exception as error:
+                raise ToolsError(f"the type `{name}` has no JSON Schema: {error}") from error
         if not (dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)):
-            name = getattr(hint, "__name__", None) or repr(hint)
             raise ToolsError(f"the type `{name}` has no JSON Schema: use a plain type, a dataclass, "
                              "a TypedDict, an Enum, a pydantic model or a msgspec Struct")
-        name = str(getattr(kind, "__name__", kind))
         if kind in self.open:
             self.definitions.setdefault(name, {})
             return {"$ref": f"#/$defs/{name}"}
@@ -124,7 +122,7 @@ class Builder:
 
     def fields(self, kind: Any) -> Schema:
         """Returns the schema of a dataclass or a TypedDict."""
-        hints = typing.get_type_hints(kind, include_extras=True)
+        hints = read_hints(kind)
         if typing.is_typeddict(kind):
             required = [name for name, hint in hints.items() if _is_required(kind, name, hint)]
             properties = {name: self.of(hint) for name, hint in hints.items()}
@@ -191,7 +189,25 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
         local = inspect.getclosurevars(function).nonlocals
     except TypeError:
         local = {}
-    return typing.get_type_hints(function, localns=dict(local) or None, include_extras=True)
+    return read_hints(function, dict(local) or None)
+
+
+def read_hints(thing: Any, local: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Returns the type hints of a function or a class."""
+    try:
+        return typing.get_type_hints(thing, localns=local, include_extras=True)
+    except Exception as error:
+        name = getattr(thing, "__name__", thing)
+        raise ToolsError(f"the type hints of `{name}` cannot be read: {error}") from error
+
+
+def library_schema(kind: Any) -> Schema:
+    """Returns the schema that pydantic or msgspec makes of its own class."""
+    if is_pydantic(kind):
+        return dict(kind.model_json_schema())
+    import msgspec
+
+    return msgspec.json.schema(kind)
 
 
 def bounds(note: Any, schema: Schema) -> Schema:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Generic, Iterable, ParamSpec, TypeVar, overload
 
 from . import _schema, _tools, _types
-from ._errors import InputError, ToolError
+from ._errors import Error, InputError, ToolError
 from ._goodcall import LoopDetector, LoopReport, Verdict, recommendations
 from ._json import dumps
 
@@ -143,12 +143,16 @@ class Toolbox:
             raise InputError(f"`{made.name}` is async and an event loop is running: await acall instead")
         try:
             bound = made.bind(verdict.arguments or {})
+        except Exception as error:
+            return self._failed(verdict, error, "validation")
+        try:
             value = made.function(**bound)
             if inspect.iscoroutine(value):
                 value = asyncio.run(value)
+            text = _shown(value)
         except Exception as error:
             return self._failed(verdict, error)
-        return self._returned(verdict, value)
+        return self._observed(verdict, text, None, value=value)
 
     async def acall(self, name: str, arguments: Any, *, stop: str | None = None) -> Result:
         """Like ``call``, for an event loop: a function that is not async runs in a thread."""
@@ -158,25 +162,26 @@ class Toolbox:
         made = self._by_name[verdict.tool]
         try:
             bound = made.bind(verdict.arguments or {})
+        except Exception as error:
+            return self._failed(verdict, error, "validation")
+        try:
             if made.is_async:
                 value = await made.function(**bound)
             else:
                 value = await asyncio.to_thread(made.function, **bound)
                 if inspect.isawaitable(value):
                     value = await value
+            text = _shown(value)
         except Exception as error:
             return self._failed(verdict, error)
-        return self._returned(verdict, value)
-
-    def _returned(self, verdict: Verdict, value: Any) -> Result:
-        text = value if isinstance(value, str) else dumps(value)
         return self._observed(verdict, text, None, value=value)
 
-    def _failed(self, verdict: Verdict, error: Exception) -> Result:
+    def _failed(self, verdict: Verdict, error: Exception, kind: str = "runtime") -> Result:
         if isinstance(error, ToolError):
-            return self._observed(verdict, str(error), "logical", exception=error)
-        text = f"{type(error).__name__}: {error}"
-        return self._observed(verdict, text, "runtime", exception=error)
+            kind = "logical"
+        # Messages of goodcall are written to be read as they are.
+        text = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+        return self._observed(verdict, text, kind, exception=error)
 
     def _observed(self, verdict: Verdict, text: str, error: str | None, **more: Any) -> Result:
         loop = None
@@ -190,6 +195,16 @@ class Toolbox:
             loop = self.loops.observe(verdict.tool, arguments, verdict)
         text = _with_loop(verdict.text, loop)
         return Result(text=text, error=verdict.error_class, verdict=verdict, loop=loop)
+
+
+def _shown(value: Any) -> str:
+    """What the model reads of a value: text as it is, JSON where that is possible."""
+    if isinstance(value, str):
+        return value
+    try:
+        return dumps(value)
+    except InputError:
+        return str(value)
 
 
 def _with_loop(text: str, loop: LoopReport | None) -> str:

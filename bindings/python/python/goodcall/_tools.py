@@ -52,7 +52,11 @@ class Tools(_goodcall.Tools):
 
     def schema(self, name: str) -> dict[str, Any]:
         """Returns the schema of a tool's parameters."""
-        return dict(json.loads(self.schema_json(name)))
+        schema = json.loads(self.schema_json(name))
+        if isinstance(schema, dict):
+            return schema
+        # `true` allows everything and `false` nothing.
+        return {} if schema else {"not": {}}
 
 
 def _tools_of(cls: type[Tools], text: str, policy: Policy | None, style: str | None) -> Tools:
@@ -100,10 +104,7 @@ def of_function(function: Callable[..., Any], name: str | None = None) -> dict[s
     if not (inspect.isroutine(function) or hasattr(function, "__wrapped__")):
         function = function.__call__  # type: ignore[operator]
     called = name or function.__name__
-    try:
-        parameters = _schema.of_function(function)
-    except NameError as error:
-        raise ToolsError(f"the type hints of `{called}` cannot be read: {error}") from error
+    parameters = _schema.of_function(function)
     description = _schema.summary(function.__doc__)
     about = {"description": description} if description else {}
     return {"name": called, **about, "parameters": parameters}

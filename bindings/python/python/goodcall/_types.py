@@ -20,13 +20,21 @@ if typing.TYPE_CHECKING:
 
 
 def model(verdict: Verdict, kind: Any) -> Any:
-    """Returns the arguments of a verdict as an instance of ``kind``; a bad call raises ``BadCall``."""
+    """Returns the arguments of a verdict as an instance of ``kind``. A bad call raises ``BadCall``, and
+    arguments that the type itself does not take raise ``InputError``."""
     if not verdict.ok:
         raise BadCall(verdict)
-    if _schema.is_pydantic(kind):
-        # Read as JSON: strings become dates, lists become sets.
-        return kind.model_validate_json(verdict.json)
-    return convert(verdict.arguments, kind)
+    try:
+        if _schema.is_pydantic(kind):
+            # Read as JSON: strings become dates, lists become sets.
+            return kind.model_validate_json(verdict.json)
+        return convert(verdict.arguments, kind)
+    except InputError:
+        raise
+    except Exception as error:
+        # A check of the type itself, which its schema does not state.
+        name = getattr(kind, "__name__", kind)
+        raise InputError(f"the arguments are not those of a `{name}`: {error}") from error
 
 
 _READERS: dict[Any, Callable[[Any], Any]] = {
