@@ -18,6 +18,7 @@ use pyo3::types::PyCapsule;
 use crate::errors::{INPUT, contained};
 use crate::settings;
 use crate::tools::Tools;
+use crate::values::Text;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -332,16 +333,16 @@ pub(crate) fn check_arrow<'py>(
     py: Python<'py>,
     tools: Py<Tools>,
     data: &Bound<'py, PyAny>,
-    raw: &str,
-    tool: &str,
-    always: Option<&str>,
-    stop: Option<&str>,
+    raw: Text<'_>,
+    tool: Text<'_>,
+    always: Option<Text<'_>>,
+    stop: Option<Text<'_>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let question = Question {
         tools: tools.get(),
-        raw,
-        tool,
-        always,
+        raw: raw.0,
+        tool: tool.0,
+        always: always.map(|name| name.0),
         stop: settings::stop(py, stop)?,
     };
     let failed = |error| INPUT.new_err(py, error);

@@ -12,6 +12,7 @@ use pyo3::types::PyBytes;
 use crate::arrow::import_batch;
 use crate::errors::{INPUT, contained};
 use crate::tools::Tools;
+use crate::values::Text;
 
 /// Counts the calls of record batches.
 #[pyclass(frozen, module = "goodcall")]
@@ -93,13 +94,14 @@ pub(crate) fn merge_audits<'py>(
     py: Python<'py>,
     states: Vec<Vec<u8>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let merged = py.detach(|| {
+    let merge = || {
         let mut sum = Aggregate::default();
         for state in &states {
             sum.merge(read(state)?);
         }
         serde_json::to_vec(&sum).map_err(|error| error.to_string())
-    });
+    };
+    let merged = contained(py, || py.detach(merge))?;
     let merged = merged.map_err(|error| INPUT.new_err(py, error))?;
     Ok(PyBytes::new(py, &merged))
 }
@@ -109,12 +111,12 @@ pub(crate) fn merge_audits<'py>(
 pub(crate) fn audit_report(
     py: Python<'_>,
     state: Vec<u8>,
-    policy: &str,
-    form: &str,
+    policy: Text<'_>,
+    form: Text<'_>,
 ) -> PyResult<String> {
-    let report = py.detach(|| {
-        let report = AuditReport::new(&read(&state)?, policy);
-        match form {
+    let report = || {
+        let report = AuditReport::new(&read(&state)?, policy.0);
+        match form.0 {
             "json" => Ok(report.to_json()),
             "html" => Ok(report.to_html()),
             "csv" => Ok(report.to_csv()),
@@ -123,7 +125,8 @@ pub(crate) fn audit_report(
                 "unknown form `{other}`: expected json, html, csv or summary"
             )),
         }
-    });
+    };
+    let report = contained(py, || py.detach(report))?;
     report.map_err(|error| INPUT.new_err(py, error))
 }
 

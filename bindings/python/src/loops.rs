@@ -8,7 +8,7 @@ use pyo3::types::{PyString, PyType};
 use serde_json::{Map, Value};
 
 use crate::errors::{SETTING, contained};
-use crate::values;
+use crate::values::{self, Text};
 use crate::verdict::{Verdict, error_class};
 
 /// Looks for loops in the turns of one run.
@@ -98,7 +98,12 @@ impl From<goodcall::LoopReport> for LoopReport {
 }
 
 /// One call of a turn: its name, its arguments, what came of it, and the class of its error.
-type Observed<'py> = (String, Bound<'py, PyAny>, Bound<'py, PyAny>, Option<String>);
+type Observed<'py> = (
+    Bound<'py, PyString>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+    Option<String>,
+);
 
 fn outcome(
     py: Python<'_>,
@@ -106,7 +111,8 @@ fn outcome(
     observed: &Observed<'_>,
 ) -> PyResult<(Call, CallOutcome)> {
     let (name, arguments, result, class) = observed;
-    let call = Call::new(format!("call_{number}"), name.as_str(), text(arguments)?);
+    let name = name.to_string_lossy().into_owned();
+    let call = Call::new(format!("call_{number}"), name, text(arguments)?);
     let result = if let Ok(verdict) = result.cast::<Verdict>()
         && let Some(bad) = verdict.get().refusal()
     {
@@ -126,7 +132,7 @@ fn outcome(
 fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match value.cast::<PyString>() {
         Ok(text) => Ok(text.to_string_lossy().into_owned()),
-        Err(_) => values::to_json(value),
+        Err(_) => Ok(values::to_json(value)?.to_string_lossy().into_owned()),
     }
 }
 
@@ -154,7 +160,7 @@ impl LoopDetector {
     fn new(py: Python<'_>, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let rules = match rules {
             None => LoopRules::default(),
-            Some(given) => read_rules(&values::to_json(given)?)
+            Some(given) => read_rules(values::to_json(given)?.extract::<Text<'_>>()?.0)
                 .map_err(|error| SETTING.new_err(py, format!("loop thresholds: {error}")))?,
         };
         Ok(Self(Mutex::new(Detector::new(rules))))
@@ -165,7 +171,7 @@ impl LoopDetector {
     fn observe<'py>(
         &self,
         py: Python<'py>,
-        name: String,
+        name: Bound<'py, PyString>,
         arguments: Bound<'py, PyAny>,
         result: Bound<'py, PyAny>,
         error: Option<String>,

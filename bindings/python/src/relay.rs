@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::errors::{INPUT, SETTING, contained};
 use crate::settings;
+use crate::values::Text;
 
 /// The settings of a transport, and the tools of earlier requests.
 #[pyclass(frozen, module = "goodcall")]
@@ -23,21 +24,21 @@ pub(crate) struct Relay {
 #[pymethods]
 impl Relay {
     #[new]
-    #[pyo3(signature = (*, policy = None, style = None, reasks = 2, give_up = "as_sent", scope = None, fix_history = true))]
+    #[pyo3(signature = (*, policy = None, style = None, reasks = 2, give_up = Text("as_sent"), scope = None, fix_history = true))]
     fn new(
         py: Python<'_>,
         policy: Option<&Bound<'_, PyAny>>,
-        style: Option<&str>,
+        style: Option<Text<'_>>,
         reasks: u32,
-        give_up: &str,
-        scope: Option<&str>,
+        give_up: Text<'_>,
+        scope: Option<Text<'_>>,
         fix_history: bool,
     ) -> PyResult<Self> {
         let mut own = RelaySettings::default();
         own.policies = settings::policies(policy)?;
         own.style = settings::style(py, style)?;
         own.reasks = reasks;
-        own.give_up = match give_up {
+        own.give_up = match give_up.0 {
             "as_sent" => GiveUp::AsSent,
             "text" => GiveUp::Text,
             other => {
@@ -59,15 +60,15 @@ impl Relay {
     fn exchange(
         &self,
         py: Python<'_>,
-        method: &str,
-        path: &str,
+        method: Text<'_>,
+        path: Text<'_>,
         headers: Vec<String>,
         body: &[u8],
     ) -> PyResult<Option<Exchange>> {
-        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let (path, query) = path.0.split_once('?').unwrap_or((path.0, ""));
         let has_header = |name: &str| headers.iter().any(|header| header == name);
         let endpoint = Endpoint::read(path, Some(query), &has_header);
-        let Some(endpoint) = endpoint.filter(|_| method == "POST") else {
+        let Some(endpoint) = endpoint.filter(|_| method.0 == "POST") else {
             return Ok(None);
         };
         let Ok(body) = std::str::from_utf8(body) else {
@@ -143,8 +144,8 @@ impl Exchange {
     }
 
     /// Returns true if a reply of this media type is a stream.
-    fn is_stream(&self, py: Python<'_>, media_type: &str) -> PyResult<bool> {
-        self.with(py, |exchange| exchange.is_stream(media_type))
+    fn is_stream(&self, py: Python<'_>, media_type: Text<'_>) -> PyResult<bool> {
+        self.with(py, |exchange| exchange.is_stream(media_type.0))
     }
 
     /// Returns true if the request asks for a streamed reply.
@@ -257,8 +258,8 @@ impl StreamRelay {
     }
 
     /// Returns true if a reply of this media type is a stream.
-    fn is_stream(&self, py: Python<'_>, media_type: &str) -> PyResult<bool> {
-        self.with(py, |relay| relay.exchange().is_stream(media_type))
+    fn is_stream(&self, py: Python<'_>, media_type: Text<'_>) -> PyResult<bool> {
+        self.with(py, |relay| relay.exchange().is_stream(media_type.0))
     }
 
     /// The media type of the stream.

@@ -6,29 +6,30 @@ use std::str::FromStr;
 use goodcall_core::{Policies, Policy, StopReason, Style};
 use goodcall_wire::{Provider, TextCallScope};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use crate::errors::SETTING;
-use crate::values;
+use crate::values::{self, Text};
 
 /// Parses a setting; the error says what is expected.
 fn parse<T: FromStr<Err: Display>>(py: Python<'_>, text: &str) -> PyResult<T> {
     text.parse().map_err(|error| SETTING.new_err(py, error))
 }
 
-pub(crate) fn provider(py: Python<'_>, name: &str) -> PyResult<Provider> {
-    parse(py, name)
+pub(crate) fn provider(py: Python<'_>, name: Text<'_>) -> PyResult<Provider> {
+    parse(py, name.0)
 }
 
-pub(crate) fn style(py: Python<'_>, name: Option<&str>) -> PyResult<Style> {
-    name.map_or(Ok(Style::Model), |name| parse(py, name))
+pub(crate) fn style(py: Python<'_>, name: Option<Text<'_>>) -> PyResult<Style> {
+    name.map_or(Ok(Style::Model), |name| parse(py, name.0))
 }
 
-pub(crate) fn policy(py: Python<'_>, text: &str) -> PyResult<Policy> {
-    parse(py, text)
+pub(crate) fn policy(py: Python<'_>, text: Text<'_>) -> PyResult<Policy> {
+    parse(py, text.0)
 }
 
-pub(crate) fn scope(py: Python<'_>, name: &str) -> PyResult<TextCallScope> {
-    parse(py, name)
+pub(crate) fn scope(py: Python<'_>, name: Text<'_>) -> PyResult<TextCallScope> {
+    parse(py, name.0)
 }
 
 /// Reads a level with switches (`"eager,-enum-typo"`), or a table with `level`, `rules` and `tools`.
@@ -37,16 +38,17 @@ pub(crate) fn policies(given: Option<&Bound<'_, PyAny>>) -> PyResult<Policies> {
         return Ok(Policies::default());
     };
     let py = given.py();
-    if let Ok(text) = given.extract::<String>() {
-        return policy(py, &text).map(Policies::new);
+    if given.is_instance_of::<PyString>() {
+        return policy(py, given.extract()?).map(Policies::new);
     }
     let json = values::to_json(given)?;
-    serde_json::from_str(&json).map_err(|error| SETTING.new_err(py, error))
+    let Text(json) = json.extract()?;
+    serde_json::from_str(json).map_err(|error| SETTING.new_err(py, error))
 }
 
 /// Reads how a message ended: goodcall's own words, or those of the providers.
-pub(crate) fn stop(py: Python<'_>, name: Option<&str>) -> PyResult<StopReason> {
-    match name {
+pub(crate) fn stop(py: Python<'_>, name: Option<Text<'_>>) -> PyResult<StopReason> {
+    match name.map(|name| name.0) {
         None | Some("unknown") => Ok(StopReason::Unknown),
         Some("finished") => Ok(StopReason::Finished),
         Some("cut_off") => Ok(StopReason::CutOff),

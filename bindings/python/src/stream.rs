@@ -5,11 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use goodcall_core::{Explain, Policy};
 use goodcall_wire::{Assembler, CallUpdate, Provider};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use crate::errors::{INPUT, contained};
 use crate::settings;
 use crate::tools::{Call, Tools};
-use crate::values;
+use crate::values::{self, Text};
 
 /// Reads the events of one streamed message.
 #[pyclass(frozen, module = "goodcall")]
@@ -114,13 +115,13 @@ impl Stream {
 #[pymethods]
 impl Stream {
     #[new]
-    #[pyo3(signature = (tools, provider = "openai", *, scope = None, policy = None))]
+    #[pyo3(signature = (tools, provider = Text("openai"), *, scope = None, policy = None))]
     fn new(
         py: Python<'_>,
         tools: Py<Tools>,
-        provider: &str,
-        scope: Option<&str>,
-        policy: Option<&str>,
+        provider: Text<'_>,
+        scope: Option<Text<'_>>,
+        policy: Option<Text<'_>>,
     ) -> PyResult<Self> {
         let provider = settings::provider(py, provider)?;
         let policy = policy.map(|text| settings::policy(py, text)).transpose()?;
@@ -146,15 +147,21 @@ impl Stream {
 
     /// Takes one event: its JSON text, or the values that it holds.
     fn push(&self, py: Python<'_>, event: &Bound<'_, PyAny>) -> PyResult<Vec<Update>> {
-        let text = match event.extract::<String>() {
+        let written;
+        let text = match event.cast::<PyString>() {
             Ok(text) => text,
-            Err(_) => values::to_json(event)?,
+            Err(_) => {
+                written = values::to_json(event)?;
+                &written
+            }
         };
-        self.run(py, |assembler| assembler.push(&text))
+        let Text(text) = text.extract()?;
+        self.run(py, |assembler| assembler.push(text))
     }
 
     /// Takes text of the message that is not an event.
-    fn push_text(&self, py: Python<'_>, text: &str) -> PyResult<Vec<Update>> {
+    fn push_text(&self, py: Python<'_>, text: Text<'_>) -> PyResult<Vec<Update>> {
+        let Text(text) = text;
         self.run(py, |assembler| {
             Ok::<_, std::convert::Infallible>(assembler.push_text(text))
         })

@@ -7,12 +7,12 @@ use goodcall_wire::{
     RawCall, ToolDefinition, Tools as WireTools, ToolsError, definitions, extract,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyType};
+use pyo3::types::{PyString, PyType};
 
 use crate::errors::{INPUT, TOOLS, contained, schema_error};
 use crate::name_table::NameTable;
 use crate::settings;
-use crate::values::{self, Builder, Keys};
+use crate::values::{self, Builder, Keys, Text};
 use crate::verdict::Verdict;
 
 /// Arguments of at least this many bytes are judged without the interpreter's lock. Releasing it and
@@ -140,13 +140,13 @@ impl Tools {
     #[pyo3(signature = (definitions, *, policy = None, style = None))]
     fn new(
         py: Python<'_>,
-        definitions: &str,
+        definitions: Text<'_>,
         policy: Option<&Bound<'_, PyAny>>,
-        style: Option<&str>,
+        style: Option<Text<'_>>,
     ) -> PyResult<Self> {
         let (policies, style) = (settings::policies(policy)?, settings::style(py, style)?);
         let read = || {
-            let tools = WireTools::read(definitions)?;
+            let tools = WireTools::read(definitions.0)?;
             // Compiles all schemas while the lock is released.
             let bad = tools.iter().find_map(|tool| tool.schema().err().cloned());
             Ok::<_, ToolsError>((tools, bad))
@@ -176,67 +176,47 @@ impl Tools {
         py: Python<'_>,
         name: &Bound<'_, PyString>,
         arguments: &Bound<'_, PyAny>,
-        stop: Option<&str>,
-        policy: Option<&str>,
+        stop: Option<Text<'_>>,
+        policy: Option<Text<'_>>,
     ) -> PyResult<Verdict> {
         let stop = settings::stop(py, stop)?;
         let policy = policy.map(|text| settings::policy(py, text)).transpose()?;
-        let (written, bytes);
-        let mut sent = Some(arguments);
-        let mut string = None;
-        let raw = if let Ok(text) = arguments.cast::<PyString>() {
-            match values::text_or_bytes(text)? {
-                Ok(utf8) => {
-                    string = Some((text, utf8));
-                    Raw::Text(utf8)
-                }
-                Err(encoded) => {
-                    sent = None;
-                    bytes = encoded;
-                    Raw::Bytes(&bytes)
-                }
-            }
-        } else if let Ok(bytes) = arguments.cast::<PyBytes>() {
-            Raw::Bytes(bytes.as_bytes())
-        } else {
-            sent = None;
-            written = if arguments.is_none() {
-                String::new()
-            } else {
-                values::to_json(arguments)?
-            };
-            Raw::Text(&written)
-        };
-        let called = name.to_str().unwrap_or_default();
-        let Some(entry) = self.entries.get(called) else {
-            let text = match raw {
-                Raw::Text(text) => text.to_owned(),
-                Raw::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            };
-            let call = RawCall::new(&self.tools, called, text);
+        let called = name.to_string_lossy();
+        let entry = self.entries.get(&called);
+        if let Some(entry) = entry
+            && let Ok(string) = arguments.cast::<PyString>()
+            && let Ok(text) = string.to_str()
+        {
+            let verdict = entry.judge(py, &called, &Raw::Text(text), stop, policy)?;
+            let build = Builder::new(py, &entry.keys).source(string, text);
+            let name = entry.name.clone_ref(py);
+            return Verdict::new(verdict, name, Some(arguments), &build, self.style);
+        }
+        let bytes = values::to_bytes(arguments)?;
+        let Some(entry) = entry else {
+            let text = String::from_utf8_lossy(bytes.as_bytes());
+            let call = RawCall::new(&self.tools, &*called, text);
             return self.judge(py, &call, stop, policy);
         };
-        let verdict = entry.judge(py, called, &raw, stop, policy)?;
-        let mut build = Builder::new(py, &entry.keys);
-        if let Some((string, utf8)) = string {
-            build = build.source(string, utf8);
-        }
-        Verdict::new(verdict, entry.name.clone_ref(py), sent, &build, self.style)
+        let verdict = entry.judge(py, &called, &Raw::Bytes(bytes.as_bytes()), stop, policy)?;
+        let build = Builder::new(py, &entry.keys);
+        let name = entry.name.clone_ref(py);
+        Verdict::new(verdict, name, Some(bytes.as_any()), &build, self.style)
     }
 
     /// Finds the calls that a model wrote into plain text.
-    #[pyo3(signature = (text, *, scope = "explicit", stop = None, policy = None))]
+    #[pyo3(signature = (text, *, scope = Text("explicit"), stop = None, policy = None))]
     fn extract(
         &self,
         py: Python<'_>,
-        text: &str,
-        scope: &str,
-        stop: Option<&str>,
-        policy: Option<&str>,
+        text: Text<'_>,
+        scope: Text<'_>,
+        stop: Option<Text<'_>>,
+        policy: Option<Text<'_>>,
     ) -> PyResult<Extraction> {
         let (scope, stop) = (settings::scope(py, scope)?, settings::stop(py, stop)?);
         let policy = policy.map(|text| settings::policy(py, text)).transpose()?;
-        let found = contained(py, || py.detach(|| extract(text, &self.tools, scope)))?;
+        let found = contained(py, || py.detach(|| extract(text.0, &self.tools, scope)))?;
         let mut calls = Vec::with_capacity(found.calls.len());
         for call in found.calls {
             let verdict = self.judge(py, &call, stop, policy.clone())?;
@@ -255,13 +235,14 @@ impl Tools {
     }
 
     /// The definitions in a provider's form, as JSON text.
-    fn definitions_json(&self, py: Python<'_>, provider: &str) -> PyResult<String> {
+    fn definitions_json(&self, py: Python<'_>, provider: Text<'_>) -> PyResult<String> {
         let provider = settings::provider(py, provider)?;
         contained(py, || definitions(provider, &self.tools))
     }
 
     /// The schema of a tool's parameters, as JSON text.
-    fn schema_json(&self, py: Python<'_>, name: &str) -> PyResult<&str> {
+    fn schema_json(&self, py: Python<'_>, name: Text<'_>) -> PyResult<&str> {
+        let Text(name) = name;
         let tool = self.tools.get(name);
         let tool = tool.ok_or_else(|| INPUT.new_err(py, format!("there is no tool `{name}`")))?;
         Ok(&tool.parameters)
@@ -271,8 +252,9 @@ impl Tools {
         self.entries.len()
     }
 
-    fn __contains__(&self, name: &str) -> bool {
-        self.entries.get(name).is_some()
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
+        let name = name.extract::<Text<'_>>();
+        name.is_ok_and(|name| self.entries.get(name.0).is_some())
     }
 
     fn __repr__(&self) -> String {

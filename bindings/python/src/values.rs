@@ -3,13 +3,15 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use goodcall_core::{Kind, Node, Tree};
+use goodcall_core::{Issue, Kind, Node, Pointer, Tree};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyType,
+};
 use pyo3::{ffi, intern};
 
-use crate::errors::INTERNAL;
+use crate::errors::{INPUT, INTERNAL};
 use crate::name_table::NameTable;
 
 /// Most names that are kept for one tool.
@@ -275,34 +277,78 @@ fn decimal<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
     DECIMAL.import(py, "decimal", "Decimal")?.call1((digits,))
 }
 
-/// Turns JSON text into Python values; text that is not JSON stays a string.
-pub(crate) fn text_to_python<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-    match Tree::parse(text) {
-        Ok(tree) => Builder::new(py, &Keys::default()).value(tree.root()),
-        Err(_) => Ok(PyString::new(py, text).into_any()),
+/// Finds a number that Python has no type for: its exponent is longer than a `decimal.Decimal` takes.
+/// Returns the issue to tell the model.
+pub(crate) fn number_without_type(py: Python<'_>, node: Node<'_>, at: &Pointer) -> Option<Issue> {
+    if let Some(digits) = node.digits() {
+        long_number(py, digits, false).err()?;
+        let mut issue = Issue::from(node.to_value().err()?);
+        issue.pointer = at.clone();
+        return Some(issue);
     }
+    let below = |segment: &str, child| number_without_type(py, child, &at.join(segment));
+    let mut elements = node.elements().enumerate();
+    let found = elements.find_map(|(index, element)| below(&index.to_string(), element));
+    found.or_else(|| node.members().find_map(|(key, value)| below(key, value)))
+}
+
+/// Turns JSON text into Python values. Text that is not JSON stays a string, and so does one with a
+/// number that Python has no type for.
+pub(crate) fn text_to_python<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    let keys = Keys::default();
+    let value = |tree: Tree<'_>| {
+        let built = Builder::new(py, &keys).value(tree.root());
+        match built {
+            Err(_) if number_without_type(py, tree.root(), &Pointer::root()).is_some() => None,
+            built => Some(built),
+        }
+    };
+    let value = Tree::parse(text).ok().and_then(value);
+    value.unwrap_or_else(|| Ok(PyString::new(py, text).into_any()))
 }
 
 /// Writes a Python value as JSON text, with Python's own `json` module.
-pub(crate) fn to_json(value: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn to_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let py = value.py();
-    DUMPS
-        .import(py, "goodcall._json", "dumps")?
-        .call1((value,))?
-        .extract()
+    let dumps = DUMPS.import(value.py(), "goodcall._json", "dumps")?;
+    Ok(dumps.call1((value,))?.cast_into()?)
 }
 
-/// Returns the text of a string, or its bytes if it has lone surrogates, which UTF-8 cannot hold.
-pub(crate) fn text_or_bytes<'a>(
-    string: &'a Bound<'_, PyString>,
-) -> PyResult<Result<&'a str, Vec<u8>>> {
-    match string.to_str() {
-        Ok(text) => Ok(Ok(text)),
-        Err(_) => {
-            let how = ("utf-8", "surrogatepass");
-            let bytes = string.call_method1(intern!(string.py(), "encode"), how)?;
-            Ok(Err(bytes.extract()?))
-        }
+/// A string as an argument. One with lone surrogates, which no UTF-8 has, is an `InputError`.
+pub(crate) struct Text<'a>(pub(crate) &'a str);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        <&'a str>::extract(object).map(Self).map_err(|error| {
+            if !object.is_instance_of::<PyString>() {
+                return error.into();
+            }
+            let message =
+                "a text with half of a surrogate pair in it cannot be used: expected Unicode";
+            INPUT.new_err(object.py(), message)
+        })
     }
+}
+
+/// Returns the bytes of arguments in whatever form they were handed in: text, bytes, nothing, or values.
+/// Lone surrogates, which UTF-8 cannot hold, are in it as they are, so that they are refused there.
+pub(crate) fn to_bytes<'py>(arguments: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let py = arguments.py();
+    if let Ok(bytes) = arguments.cast::<PyBytes>() {
+        return Ok(bytes.clone());
+    }
+    if arguments.is_none() {
+        return Ok(PyBytes::new(py, b""));
+    }
+    if arguments.is_instance_of::<PyByteArray>() || arguments.is_instance_of::<PyMemoryView>() {
+        return Ok(py.get_type::<PyBytes>().call1((arguments,))?.cast_into()?);
+    }
+    let text = match arguments.cast::<PyString>() {
+        Ok(text) => text.clone(),
+        Err(_) => to_json(arguments)?,
+    };
+    let encoded = text.call_method1(intern!(py, "encode"), ("utf-8", "surrogatepass"))?;
+    Ok(encoded.cast_into()?)
 }

@@ -1,7 +1,7 @@
 //! Verdicts as Python objects.
 
 use goodcall::ErrorClass;
-use goodcall_core::{self as core, Explain, Refusal, Style, Tree};
+use goodcall_core::{self as core, Explain, Pointer, Refusal, Style, Tree};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyType};
@@ -11,7 +11,7 @@ use crate::change::Change;
 use crate::errors::{SETTING, contained};
 use crate::issue::Issue;
 use crate::settings;
-use crate::values::Builder;
+use crate::values::{self, Builder, Text};
 
 /// The verdict on one call.
 #[pyclass(frozen, module = "goodcall")]
@@ -59,7 +59,14 @@ impl Verdict {
         style: Style,
     ) -> PyResult<Self> {
         let arguments = match judged.arguments() {
-            Some(tree) => build.value(tree.root())?.unbind(),
+            Some(tree) => match build.value(tree.root()) {
+                Ok(arguments) => arguments.unbind(),
+                Err(error) => {
+                    let refusal = refusal_of_number(build.py(), tree).ok_or(error)?;
+                    let refusal = core::Verdict::Bad(refusal);
+                    return Self::new(refusal, tool, None, build, style);
+                }
+            },
             None => build.py().None(),
         };
         let judged = match (judged, sent) {
@@ -195,7 +202,7 @@ impl Verdict {
     }
 
     /// The text for the model in another style.
-    fn explain(&self, py: Python<'_>, style: &str) -> PyResult<String> {
+    fn explain(&self, py: Python<'_>, style: Text<'_>) -> PyResult<String> {
         let style = settings::style(py, Some(style))?;
         self.text_in(py, style)
     }
@@ -305,15 +312,22 @@ impl Verdict {
             tool,
             arguments,
             judged: Judged::Restored(Box::new(parts)),
-            style: settings::style(py, Some(&style))?,
+            style: settings::style(py, Some(Text(&style)))?,
         })
     }
 }
 
+/// Refuses arguments with a number that Python has no type for.
+#[cold]
+fn refusal_of_number(py: Python<'_>, arguments: &Tree<'_>) -> Option<Refusal> {
+    let issue = values::number_without_type(py, arguments.root(), &Pointer::root())?;
+    Some(Refusal::wrong_shape(vec![issue]))
+}
+
 /// What a model should do after an error of this class.
 #[pyfunction]
-pub(crate) fn recommendations(py: Python<'_>, class: &str) -> PyResult<Vec<&'static str>> {
-    Ok(error_class(py, class)?.recommendations().to_vec())
+pub(crate) fn recommendations(py: Python<'_>, class: Text<'_>) -> PyResult<Vec<&'static str>> {
+    Ok(error_class(py, class.0)?.recommendations().to_vec())
 }
 
 /// Reads the name of an error class.

@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import fuzz_border
 import goodcall
 import pytest
 
@@ -251,6 +252,60 @@ def test_no_text_crashes_it(tools):
         verdict = tools.check("save", raw)
         assert verdict.kind in ("good", "mended", "bad") and (verdict.text or verdict.ok)
         tools.extract(raw.encode("utf-8", "replace").decode(), scope="anywhere")
+
+
+def test_half_a_surrogate_pair_is_an_answer_or_one_of_our_errors(tools):
+    half = "\ud83d"
+    assert tools.check("save", {"path": half}).reason == "malformed"
+    assert tools.check("save", '{"path": "\\ud83d"}').reason == "malformed"
+    assert tools.check(half, "{}").reason == "unknown_tool"
+    assert half not in tools and 5 not in tools
+    for use in (lambda: tools.extract(half), lambda: goodcall.Stream(tools).push_text(half),
+                lambda: goodcall.Stream(tools).push({"a": half}), lambda: goodcall.Tools({"name": half}),
+                lambda: goodcall.Tools(half), lambda: tools.check("save", "{}", policy=half),
+                lambda: tools.check("save", "{}").explain(half), lambda: tools.definitions(half)):
+        with pytest.raises(goodcall.InputError, match="surrogate"):
+            use()
+    assert goodcall.LoopDetector().observe(half, half, {"a": half}) is None
+
+
+def test_a_number_that_python_has_no_type_for_is_refused():
+    """Its exponent is longer than a Decimal takes."""
+    tools = goodcall.Tools({"name": "f", "parameters": {"type": "object"}})
+    raw = '{"large": 12345678901234567890123, "b/c": [0, {"n": 1e99999999999999999999}]}'
+    verdict = tools.check("f", raw)
+    assert (verdict.kind, verdict.reason, verdict.arguments) == ("bad", "wrong_shape", None)
+    assert [(issue.path, issue.code) for issue in verdict.issues] == [("/b~1c/1/n", "inexact_number")]
+    assert "1e99999999999999999999" in verdict.text
+    found = tools.extract(f'<tool_call>{{"name": "f", "arguments": {raw}}}</tool_call>')
+    assert found.calls[0].verdict.reason == "wrong_shape"
+    assert tools.check("f", '{"n": 1e-99999999999999999999}').arguments == {"n": 0.0}
+    twice = goodcall.Tools({"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "array"}}}})
+    wrapped = twice.check("f", '{"a": "[1e99999999999999999999]"}')
+    assert wrapped.kind == "bad" and [change.before for change in wrapped.changes] is not None
+
+
+def test_arguments_may_be_anything_that_holds_text_or_bytes(tools):
+    class Text(str):
+        pass
+
+    raw = '{"path": "a\u00e9"}'
+    for form in (Text(raw), raw.encode(), bytearray(raw.encode()), memoryview(raw.encode())):
+        verdict = tools.check("save", form)
+        assert (verdict.kind, verdict.arguments, verdict.json) == ("good", {"path": "aé"}, raw)
+    key = "k" * 100_000
+    assert tools.check("save", json.dumps({"path": "a", key: 1})).arguments == {"path": "a", key: 1}
+
+
+def test_random_input_breaks_nothing():
+    """The same as `fuzz_border.py` does for hours."""
+    rng = random.Random(21)
+    for _ in range(2000):
+        data = fuzz_border.random_input(rng)
+        try:
+            fuzz_border.one_input(data)
+        except BaseException as error:
+            raise AssertionError(f"the input bytes.fromhex({data.hex()!r})") from error
 
 
 def test_what_cannot_be_used_is_one_of_our_errors(tools):
