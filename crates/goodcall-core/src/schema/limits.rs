@@ -14,8 +14,11 @@ use crate::tree::Pointer;
 
 /// Refuses a document that is too large, too deep, or grows too much.
 pub(super) fn check(document: &Value) -> Result<(), SchemaError> {
-    let mut bytes = 0;
-    measure(document, 0, &mut bytes)?;
+    let mut size = DocumentSize::default();
+    size.measure(document, 0)?;
+    if size.has_bounded_paths() {
+        return Ok(());
+    }
     let mut counter = PathCounter {
         named: HashMap::new(),
         paths: HashMap::new(),
@@ -32,33 +35,58 @@ fn refuse<T>(place: &Pointer, reason: String) -> Result<T, SchemaError> {
     Err(SchemaError::new(place.clone(), reason))
 }
 
-fn measure(value: &Value, depth: usize, bytes: &mut usize) -> Result<(), SchemaError> {
-    if depth > SCHEMA_DEPTH {
-        let reason = format!("nested deeper than {SCHEMA_DEPTH} levels");
-        return refuse(&Pointer::root(), reason);
-    }
-    *bytes += 8;
-    match value {
-        Value::String(text) => *bytes += text.len(),
-        Value::Array(items) => {
-            for item in items {
-                measure(item, depth + 1, bytes)?;
-            }
-        }
-        Value::Object(map) => {
-            for (key, item) in map {
-                *bytes += key.len();
-                measure(item, depth + 1, bytes)?;
-            }
-        }
-        _ => {}
-    }
-    if *bytes > SCHEMA_BYTES {
-        let reason = format!("larger than {SCHEMA_BYTES} bytes");
-        return refuse(&Pointer::root(), reason);
-    }
-    Ok(())
+/// What a document holds.
+#[derive(Default)]
+struct DocumentSize {
+    bytes: usize,
+    /// The depth of the deepest value.
+    depth: usize,
+    objects: u64,
+    /// True if a key is the name of a keyword that refers to other schemas.
+    has_references: bool,
 }
+
+impl DocumentSize {
+    fn measure(&mut self, value: &Value, depth: usize) -> Result<(), SchemaError> {
+        if depth > SCHEMA_DEPTH {
+            let reason = format!("nested deeper than {SCHEMA_DEPTH} levels");
+            return refuse(&Pointer::root(), reason);
+        }
+        self.bytes += 8;
+        self.depth = self.depth.max(depth);
+        match value {
+            Value::String(text) => self.bytes += text.len(),
+            Value::Array(items) => {
+                for item in items {
+                    self.measure(item, depth + 1)?;
+                }
+            }
+            Value::Object(map) => {
+                self.objects += 1;
+                for (key, item) in map {
+                    self.bytes += key.len();
+                    self.has_references |= REFERENCES.contains(&key.as_str());
+                    self.measure(item, depth + 1)?;
+                }
+            }
+            _ => {}
+        }
+        if self.bytes > SCHEMA_BYTES {
+            let reason = format!("larger than {SCHEMA_BYTES} bytes");
+            return refuse(&Pointer::root(), reason);
+        }
+        Ok(())
+    }
+
+    /// Returns true if the paths need not be counted: without references a value meets each schema
+    /// once at most, and a chain of them is no longer than the document is deep.
+    fn has_bounded_paths(&self) -> bool {
+        !self.has_references && self.objects <= SCHEMA_PATHS && self.depth < SCHEMA_STEPS
+    }
+}
+
+/// The keywords that refer to other schemas.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// The schemas that one value meets at one place.
 #[derive(Clone, Copy)]
@@ -137,8 +165,7 @@ impl<'d> PathCounter<'d> {
     /// The schemas that judge the same value next: those inside this one, and the targets of its
     /// references. Collected here, so that the recursion above has a small stack frame.
     fn next_schemas(&self, schema: View<'d>) -> Vec<View<'d>> {
-        let references = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
-        let targets = references.filter_map(|keyword| {
+        let targets = REFERENCES.into_iter().filter_map(|keyword| {
             let reference = schema.get(keyword)?.as_str()?;
             let named = self.named.get(reference).copied();
             named.or_else(|| schema.referred(reference))
@@ -167,6 +194,14 @@ mod tests {
         assert!(check(&doubling(10)).is_ok());
         let error = check(&doubling(30)).unwrap_err();
         assert!(error.reason().contains("references"), "{error}");
+    }
+
+    #[test]
+    fn long_chain_is_refused_without_references() {
+        let nested = |levels| (0..levels).fold(json!({}), |inner, _| json!({"not": inner}));
+        assert!(check(&nested(SCHEMA_STEPS - 1)).is_ok());
+        let error = check(&nested(SCHEMA_STEPS)).unwrap_err();
+        assert!(error.reason().contains("more than 128"), "{error}");
     }
 
     #[test]
