@@ -74,9 +74,19 @@ function stringify(value) {
     mark ??= unguessable()
     return mark + member
   })
-  if (mark === undefined) return text
+  if (mark === undefined) return withSurrogates(text)
   const quoted = JSON.stringify(mark).slice(1, -1).replace(/[\\.]/g, '\\$&')
-  return text.replace(new RegExp(`"${quoted}(-?\\d+)"`, 'g'), '$1')
+  return withSurrogates(text.replace(new RegExp(`"${quoted}(-?\\d+)"`, 'g'), '$1'))
+}
+
+/**
+ * Writes lone surrogates as they are. `JSON.stringify` makes escapes of them, which no JSON may have; a
+ * text with them is judged, and so is a value.
+ */
+function withSurrogates(text) {
+  if (!text?.includes('\\ud')) return text
+  const unescaped = (escape, unit) => (unit === undefined ? escape : String.fromCharCode(parseInt(unit, 16)))
+  return text.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|[^])/g, unescaped)
 }
 
 /**

@@ -130,7 +130,8 @@ function promises(random, name, raw, verdict, by) {
   if (verdict.kind === 'good' && raw.trimEnd().length > 1) {
     const whole = raw.trimEnd()
     const part = whole.slice(0, 1 + random.below(whole.length - 1))
-    assert.equal(tools.check(name, part).kind, 'bad', `a part is a call: ${part}`)
+    // Nothing at all stands for no arguments.
+    if (part.trim() !== '') assert.equal(tools.check(name, part).kind, 'bad', `a part is a call: ${part}`)
   }
 }
 

@@ -74,6 +74,13 @@ describe('strings', () => {
     for (const { span } of mended.changes) expect(span[1]).toBeLessThanOrEqual(38)
   })
 
+  it('with lone surrogates in a value are judged like those in a text', () => {
+    const raw = { file_path: '\ud800 \\ud800 😀', '\ud83d': 1 }
+    const verdict = open.check('f', raw)
+    expect(verdict).toMatchObject({ kind: 'good', json: '{"file_path":"\ud800 \\\\ud800 😀","\ud83d":1}' })
+    expect(verdict.arguments).toBe(raw)
+  })
+
   it('that look like marks of numbers stay strings', () => {
     const raw = '{"a": "\\u0001\\u006e123", "b": "\\u0001n5", "c": 12345678901234567890}'
     expect(open.check('f', raw).arguments).toEqual({ a: '\u0001n123', b: '\u0001n5', c: 12345678901234567890n })
