@@ -8,6 +8,8 @@ const { Tools } = require('./tools.js')
 class Stream {
   #native
   #tools
+  /** The first half of a character whose second half is expected in the next fragment. */
+  #half = ''
 
   constructor(tools, options) {
     this.#tools = tools instanceof Tools ? tools : new Tools(tools)
@@ -27,11 +29,19 @@ class Stream {
 
   pushText(text) {
     expectString('text', text)
-    return this.#tools.updates(this.#native.pushText(text))
+    const known = this.#half + text
+    this.#half = /[\ud800-\udbff]$/.test(known) ? known.at(-1) : ''
+    return this.#pushWhole(known.slice(0, known.length - this.#half.length))
+  }
+
+  #pushWhole(text) {
+    return text === '' ? [] : this.#tools.updates(this.#native.pushText(text))
   }
 
   finish() {
-    return this.#tools.updates(this.#native.finish())
+    const last = this.#pushWhole(this.#half)
+    this.#half = ''
+    return [...last, ...this.#tools.updates(this.#native.finish())]
   }
 
   get stop() {

@@ -41,6 +41,15 @@ describe('a stream', () => {
     expect(updates.find((update) => update.type === 'call')).toMatchObject({ name: 'read_file', kind: 'good' })
   })
 
+  it('joins characters that are split between fragments', () => {
+    const text = '😀\ud83d😀<tool_call>{"name": "read_file", "arguments": {"file_path": "😀"}}</tool_call>\ud83d'
+    const stream = new Stream(definitions, { textCalls: true })
+    const updates = text.split('').flatMap((unit) => stream.pushText(unit)).concat(stream.finish())
+    const said = updates.filter((update) => update.type === 'text').map((update) => update.text)
+    expect(said.join('')).toBe('😀\ufffd😀\ufffd')
+    expect(updates.find((update) => update.type === 'call').arguments).toEqual({ file_path: '😀' })
+  })
+
   it('reads the events of Anthropic', () => {
     const stream = new Stream(definitions, { provider: 'anthropic' })
     stream.push({ type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't', name: 'read_file', input: {} } })
