@@ -132,6 +132,7 @@ fn marked_call_behind_an_unclosed_one_is_made_in_every_scope() {
         format!("I call area(id=7 now.\n{marked}"),
         format!("I call area(id=7, points=x + 1 {marked}) now."),
         format!("I call area(id=7, <think>or inner(id=2)</think>{marked}"),
+        "I call area(id=7, so</think>inner(id=1)".to_owned(),
     ] {
         for scope in [TextCallScope::Explicit, TextCallScope::Anywhere] {
             let made = made(&extract(&text, &tools, scope), &tools);

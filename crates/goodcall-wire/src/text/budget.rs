@@ -61,6 +61,11 @@ impl ScanBudget {
         self.markers_only_to = self.markers_only_to.max(end);
     }
 
+    /// Records that a thought has ended, and all that it held.
+    pub(super) fn end_arguments(&mut self) {
+        self.markers_only_to = 0;
+    }
+
     pub(super) fn allows_unmarked_at(&self, at: usize) -> bool {
         at >= self.markers_only_to
     }

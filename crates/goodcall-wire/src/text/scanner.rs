@@ -432,6 +432,7 @@ impl Scanner {
         self.note_prose();
         self.fence = None;
         self.only_calls_so_far = true;
+        self.budget.end_arguments();
         self.turn.close_thinking();
         self.pass_block(end);
     }
