@@ -89,13 +89,18 @@ pub(crate) fn config_file(named: Option<&Path>) -> Result<ConfigFile, CliError> 
 
 /// Reads `goodcall.toml` in the user's own configuration folder, if there is one.
 pub(crate) fn user_config() -> Result<ConfigFile, CliError> {
+    let path = user_folder().map(|folder| folder.join(CONFIG_FILE));
+    read_config(path.as_deref().filter(|path| path.exists()))
+}
+
+/// The folder of goodcall in the user's configuration folder.
+pub(crate) fn user_folder() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).filter(|path| !path.is_empty());
     let folder = folder("XDG_CONFIG_HOME")
         .or_else(|| folder("APPDATA"))
         .map(PathBuf::from)
         .or_else(|| folder("HOME").map(|home| Path::new(&home).join(".config")));
-    let path = folder.map(|folder| folder.join("goodcall").join(CONFIG_FILE));
-    read_config(path.as_deref().filter(|path| path.exists()))
+    folder.map(|folder| folder.join("goodcall"))
 }
 
 fn read_config(path: Option<&Path>) -> Result<ConfigFile, CliError> {

@@ -1,6 +1,7 @@
 //! `goodcall mcp`: the proxy in front of an MCP server.
 
 mod inspect;
+mod login;
 mod replay;
 mod servers;
 mod wrap;
@@ -109,6 +110,10 @@ struct GuardArgs {
 enum Task {
     /// List a server's tools and the problems of their schemas
     Inspect(inspect::InspectArgs),
+    /// Log in to a server behind a URL, in a browser
+    Login(login::LoginArgs),
+    /// Forget the login to a server
+    Logout(login::LogoutArgs),
     /// Answer requests from a recording, as a server for tests
     Replay(replay::ReplayArgs),
     /// Become a server that ends with the process that started it
@@ -124,6 +129,8 @@ enum Task {
 pub(crate) fn run(args: &McpArgs, program: Option<&OsString>) -> Result<bool, CliError> {
     match &args.task {
         Some(Task::Inspect(args)) => return inspect::run(args),
+        Some(Task::Login(args)) => return login::log_in_to(args),
+        Some(Task::Logout(args)) => return login::log_out_of(args),
         Some(Task::Replay(args)) => return replay::run(args),
         Some(Task::Start { command }) => return start(command),
         None => {}

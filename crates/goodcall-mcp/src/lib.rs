@@ -11,6 +11,7 @@
 //! - [`ProxyLog`] writes one JSON line per call.
 //! - [`wrap_config`] and [`unwrap_config`] edit the configurations of MCP clients;
 //!   [`configured_servers`] reads their servers.
+//! - [`log_in`] logs in to a server by OAuth, and [`LoginStore`] keeps the tokens.
 //! - [`list_tools`] returns a server's tools, ready for [`goodcall_wire::lint`].
 
 mod frame;
@@ -39,6 +40,7 @@ mod queue;
 mod server_connection;
 
 mod http;
+mod login;
 
 mod client_config;
 mod list_tools;
@@ -53,6 +55,7 @@ pub use frame::Frame;
 pub use goodcall_server::{BadCallMode, McpLoopMode};
 pub use http::{Upstream, UpstreamError, listen};
 pub use list_tools::list_tools;
+pub use login::{LoginError, LoginOptions, LoginStore, log_in};
 pub use options::{CallRules, ListenOptions, ProxyOptions};
 pub use process::{ServerCommand, end_with_parent};
 pub use recording::RecordedServer;

@@ -6,7 +6,7 @@ use goodcall_mcp::{GroupMember, McpServer, ProxyLog, ServerCommand, ServerGroup,
 use goodcall_server::McpServerDefinition;
 
 use super::{
-    ConfigFiles, GuardArgs, ProxySettings, ServerArgs, expand_variables, launcher, variable,
+    ConfigFiles, GuardArgs, ProxySettings, ServerArgs, expand_variables, launcher, login, variable,
 };
 use crate::CliError;
 
@@ -115,6 +115,10 @@ pub(super) fn upstream(url: &str, headers: &[String], sse: bool) -> Result<McpSe
     }
     for header in headers {
         upstream = upstream.header(header).map_err(|error| error.to_string())?;
+    }
+    if let Some(store) = login::store() {
+        let failure = |error| format!("the file with your logins: {error}");
+        upstream = upstream.login_of(&store).map_err(failure)?;
     }
     Ok(upstream.into())
 }

@@ -16,6 +16,7 @@ use reqwest::header::{
 };
 use reqwest::{Method, StatusCode};
 
+use super::login_relay::is_authorize_path;
 use super::responses::{plain, response};
 use crate::options::ListenOptions;
 
@@ -34,7 +35,8 @@ impl ListenGuard {
     }
 
     /// The response to a request that is not taken.
-    fn refusal(&self, headers: &HeaderMap) -> Option<Response> {
+    fn refusal(&self, request: &Request) -> Option<Response> {
+        let headers = request.headers();
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(HOST).unwrap_or_default();
         let is_known = self.options.hosts.iter().any(|known| is_host(host, known));
@@ -45,7 +47,12 @@ impl ListenGuard {
         }
         // A page that is served under the same name is not foreign.
         let is_own = |origin: &str| is_loopback_authority(origin) || origin == host;
-        if self.allowed_origin(headers).is_none() && is_from_foreign_page(headers, is_own) {
+        // A client in a browser may send its user here from any page.
+        let leads_on = request.method() == Method::GET && is_authorize_path(request.uri().path());
+        if !leads_on
+            && self.allowed_origin(headers).is_none()
+            && is_from_foreign_page(headers, is_own)
+        {
             let text = "requests from pages of other sites are refused: see --allow-origin";
             return Some(plain(StatusCode::FORBIDDEN, text));
         }
@@ -98,7 +105,7 @@ pub(crate) async fn guard(
         return answer;
     }
     let origin = guard.allowed_origin(request.headers());
-    let mut response = match guard.refusal(request.headers()) {
+    let mut response = match guard.refusal(&request) {
         Some(refusal) => refusal,
         None => {
             if guard.options.token.is_some() {

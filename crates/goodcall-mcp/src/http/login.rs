@@ -2,15 +2,15 @@
 //!
 //! A client compares the address that it uses with the one that the server's metadata name, and
 //! does not log in if they differ. So the metadata, and the header that leads to them, name the
-//! listener. Tokens pass as they are, and the client talks to the authorization server directly.
+//! listener. Tokens pass as they are. [`login_relay`] makes them tokens for the server.
+//!
+//! [`login_relay`]: super::login_relay
 
 use reqwest::Url;
 use reqwest::header::{HOST, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 
 use crate::json_span::{JsonSpan, quoted, splice};
-
-/// The path of the metadata about a protected resource, in front of the resource's own path.
-const METADATA: &str = "/.well-known/oauth-protected-resource";
+use crate::login::discovery::RESOURCE_METADATA as METADATA;
 
 /// The address under which a client knows the listener, such as `http://127.0.0.1:8080`.
 #[derive(Clone, Debug)]
@@ -27,6 +27,17 @@ impl OwnOrigin {
             _ => "http",
         };
         Some(Self(format!("{scheme}://{host}")))
+    }
+
+    /// The listener's own address with this path.
+    pub(crate) fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.0)
+    }
+
+    /// Returns true if an address is one of the listener.
+    pub(crate) fn has(&self, address: &str) -> bool {
+        let rest = address.strip_prefix(self.0.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
     /// Lets the header of a response that asks for a login lead to the listener's metadata. Returns

@@ -3,6 +3,7 @@
 mod guard;
 mod headers;
 mod login;
+mod login_relay;
 mod param_headers;
 mod response_filter;
 mod response_reader;
@@ -23,6 +24,8 @@ use axum::serve::{Listener, ListenerExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use guard::ListenGuard;
+pub(crate) use response_reader::read_whole;
+pub(crate) use upstream::describe_error;
 pub use upstream::{Upstream, UpstreamError};
 
 use crate::call_log::ProxyLog;
@@ -48,7 +51,7 @@ pub async fn listen(
         McpServer::Url(upstream)
             if !upstream.is_sse() && log.recorder().is_none() && !options.asks_for_approval() =>
         {
-            url_listener::router(upstream, options, log)
+            url_listener::router(upstream, options, log)?
         }
         command => process_listener::router(command, options, log),
     };

@@ -1,10 +1,14 @@
 //! A server behind a URL.
 
 use std::fmt;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Response, Url};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Method, Response, StatusCode, Url};
+
+use crate::login::{ActiveLogin, LoginStore};
 
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -22,6 +26,8 @@ pub struct Upstream {
     url: Url,
     headers: HeaderMap,
     is_sse: bool,
+    /// The user's login, if there is one.
+    login: Option<Arc<ActiveLogin>>,
 }
 
 /// The error for a URL or header that cannot be used.
@@ -63,6 +69,7 @@ impl Upstream {
             is_sse: parsed.path().trim_end_matches('/').ends_with("/sse"),
             url: parsed,
             headers: HeaderMap::new(),
+            login: None,
         })
     }
 
@@ -91,6 +98,18 @@ impl Upstream {
         let mut value = HeaderValue::try_from(value.trim()).map_err(|_| wrong(name))?;
         value.set_sensitive(true);
         self.headers.insert(key, value);
+        Ok(self)
+    }
+
+    /// Uses the login to this server, if there is one and no header replaces it. The token is sent
+    /// with requests that carry none, and renewed when it has expired.
+    ///
+    /// # Errors
+    /// If the file with the logins cannot be read.
+    pub fn login_of(mut self, store: &LoginStore) -> io::Result<Self> {
+        if !self.headers.contains_key(AUTHORIZATION) {
+            self.login = ActiveLogin::load(store, self.url.as_str())?.map(Arc::new);
+        }
         Ok(self)
     }
 
@@ -131,7 +150,35 @@ impl Upstream {
         for (name, value) in &self.headers {
             all.insert(name.clone(), value.clone());
         }
-        let mut request = self.client.request(method, url).headers(all);
+        let login = self.login.as_ref();
+        let login = login.filter(|_| !all.contains_key(AUTHORIZATION));
+        let Some(login) = login else {
+            return self.send_once(method, url, all, body).await;
+        };
+        let Some(token) = login.header().await else {
+            return self.send_once(method, url, all, body).await;
+        };
+        all.insert(AUTHORIZATION, token.clone());
+        let first = self.send_once(method.clone(), url.clone(), all.clone(), body.clone());
+        let response = first.await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        let Some(token) = login.other_header(&token).await else {
+            return Ok(response);
+        };
+        all.insert(AUTHORIZATION, token);
+        self.send_once(method, url, all, body).await
+    }
+
+    async fn send_once(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Option<Vec<u8>>,
+    ) -> reqwest::Result<Response> {
+        let mut request = self.client.request(method, url).headers(headers);
         if let Some(body) = body {
             request = request.body(body);
         }

@@ -309,7 +309,10 @@ impl UrlClientLink {
                 return sent;
             }
             let hint = match status.as_u16() {
-                401 | 403 => ": it wants credentials, see --header and --header-env",
+                401 => ": log in with `goodcall mcp login URL`, or see --header-env",
+                403 => {
+                    ": the credentials are not enough, see --header-env and `goodcall mcp login`"
+                }
                 300..=399 => ": it is at another address, name that one with --url",
                 _ => "",
             };

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ use tokio::time::timeout;
 use super::guard::wants_events;
 use super::headers::{self, SESSION};
 use super::login::{self, OwnOrigin};
+use super::login_relay::LoginRelay;
 use super::response_filter::{OpenRequests, ResponseFilter, filter_events};
 use super::response_reader::{BodyKind, read_answer, read_whole};
 use super::responses::{json, plain, read_body, response};
@@ -27,28 +29,26 @@ use crate::catalogue::{Catalogue, Knowledge, MAX_PAGES};
 use crate::frame::{BatchForwarding, Forwarding, Frame, FrameContent, Message, batch_of};
 use crate::json_rpc;
 use crate::judge::{CallJudgement, ForwardedCall, Judge};
+use crate::login::discovery::{DOCUMENT_LIMIT, MAX_DOCUMENT};
 use crate::options::ProxyOptions;
 
 /// Sessions that are remembered. Beyond that the one that was unused for longest is forgotten.
 const MAX_SESSIONS: usize = 1024;
-/// Bytes of a public document.
-const MAX_DOCUMENT: usize = 1 << 20;
-/// How long a public document may take.
-const DOCUMENT_LIMIT: Duration = Duration::from_secs(30);
 
 pub(super) fn router(
     upstream: Upstream,
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
-) -> axum::Router {
+) -> io::Result<axum::Router> {
     let state = Arc::new(UrlListener {
         upstream,
         options,
         log,
         sessions: Mutex::default(),
         metadata: Arc::default(),
+        relay: LoginRelay::new()?,
     });
-    axum::Router::new().fallback(handle).with_state(state)
+    Ok(axum::Router::new().fallback(handle).with_state(state))
 }
 
 struct UrlListener {
@@ -58,6 +58,7 @@ struct UrlListener {
     sessions: Mutex<UrlSessions>,
     /// Where the server has its metadata, if it has named a place of its own.
     metadata: Arc<Mutex<Option<String>>>,
+    relay: LoginRelay,
 }
 
 #[derive(Default)]
@@ -113,7 +114,7 @@ struct RequestPlan {
 async fn handle(State(listener): State<Arc<UrlListener>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if !listener.is_endpoint(parts.uri.path()) {
-        return listener.document(&parts).await;
+        return listener.elsewhere(&parts, body).await;
     }
     if parts.method == Method::GET && !wants_events(&parts.headers) {
         let text = "there is nothing to see here: a client asks for text/event-stream";
@@ -242,6 +243,17 @@ impl UrlListener {
         path == self.upstream.url().path().trim_end_matches('/') || path == "/mcp"
     }
 
+    /// Answers a request to another path than the endpoint: those by which clients log in.
+    async fn elsewhere(&self, parts: &Parts, body: Body) -> Response {
+        // A client that sends the listener's own token cannot send one of the server.
+        if self.options.listen.token.is_none()
+            && let Some(answer) = self.relay.answer(parts, body, &self.upstream).await
+        {
+            return answer;
+        }
+        self.document(parts).await
+    }
+
     /// Forwards a request for a public document, by which clients find out how to log in. Nothing
     /// else of the server's origin can be reached from here: requests carry the operator's headers.
     async fn document(&self, parts: &Parts) -> Response {
@@ -264,13 +276,23 @@ impl UrlListener {
         match timeout(DOCUMENT_LIMIT, read_whole(document, MAX_DOCUMENT)).await {
             Ok(Ok(body)) => {
                 let body = match OwnOrigin::of(&parts.headers) {
-                    Some(own) => own.rewrite_metadata(path, body, server),
+                    Some(own) => self.own_metadata(&own, path, body).await,
                     None => body,
                 };
                 response(status, headers, Body::from(body))
             }
             _ => plain(StatusCode::BAD_GATEWAY, "the server did not answer"),
         }
+    }
+
+    /// The server's metadata as those of the listener; other documents stay as they are.
+    async fn own_metadata(&self, own: &OwnOrigin, path: &str, body: Vec<u8>) -> Vec<u8> {
+        let server = self.upstream.url();
+        let named = own.rewrite_metadata(path, body.clone(), server);
+        if named == body || self.options.listen.token.is_some() {
+            return named;
+        }
+        self.relay.rewrite(own, &body, named, server).await
     }
 
     fn sessions(&self) -> MutexGuard<'_, UrlSessions> {

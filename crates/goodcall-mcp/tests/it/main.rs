@@ -14,6 +14,7 @@ mod fake_url;
 mod groups;
 mod http;
 mod listen_guard;
+mod login;
 mod rust_sdk;
 #[cfg(unix)]
 mod sse;
