@@ -2,12 +2,16 @@
 `conformance_client.py PROGRAM MODE CLIENT URL`.
 
 MODE is `direct` (no proxy), `listen` (the proxy listens in front of the URL) or `pipes` (the client
-starts the proxy and talks to it over pipes). CLIENT is the SDK's script, which takes the URL.
+starts the proxy and talks to it over pipes; where a login is needed, `goodcall mcp login` makes it).
+CLIENT is the SDK's script, which takes the URL.
 """
+import json
+import os
 import re
 import runpy
 import subprocess
 import sys
+import tempfile
 import threading
 from urllib.parse import urlsplit
 
@@ -31,6 +35,17 @@ def listening(proxy):
     sys.exit("the proxy does not listen")
 
 
+def log_in(environment):
+    """Logs in with the proxy's own command. The suite's page needs no user, so curl is the browser."""
+    command = [program, "mcp", "login", url]
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    environment = {**environment, "BROWSER": "curl -sL -o /dev/null"}
+    if "client_id" in context:
+        environment["SECRET"] = context["client_secret"]
+        command += ["--client-id", context["client_id"], "--client-secret-env", "SECRET"]
+    subprocess.run(command, env=environment, check=True, timeout=60)
+
+
 if mode == "direct":
     run(url)
 elif mode == "listen":
@@ -42,9 +57,14 @@ elif mode == "listen":
             proxy.terminate()
 elif mode == "pipes":
     plain = sdk.Client
+    folder = tempfile.TemporaryDirectory()
+    environment = {**os.environ, "XDG_CONFIG_HOME": folder.name}
+    if os.environ.get("MCP_CONFORMANCE_SCENARIO", "").startswith("auth/"):
+        log_in(environment)
 
-    def over_pipes(server, **rest):
-        return plain(StdioServerParameters(command=program, args=["mcp", "--url", server]), **rest)
+    def over_pipes(_, **rest):
+        command = ["mcp", "--url", url]
+        return plain(StdioServerParameters(command=program, args=command, env=environment), **rest)
 
     sdk.Client = over_pipes
     run(url)

@@ -65,6 +65,47 @@ fn reader_that_stalls_does_not_fill_the_memory() {
     assert!(used < 64 * 1024, "{used} kB");
 }
 
+/// The memory of a proxy whose client writes this line again and again, as often as it is let.
+fn memory_after_flood(name: &str, server: &str, times: usize, line: fn(usize) -> String) -> u64 {
+    let folder = folder(name);
+    let child = goodcall(&folder, &["mcp", "--", "sh", "-c", server]).spawn();
+    let mut child = Running(child.unwrap());
+    let mut input = child.0.stdin.take().unwrap();
+    std::thread::spawn(move || {
+        for number in 0..times {
+            // This fails when the test ends the proxy.
+            if writeln!(input, "{}", line(number)).is_err() {
+                return;
+            }
+        }
+        sleep(PATIENCE);
+    });
+    sleep(Duration::from_secs(6));
+    memory(child.0.id())
+}
+
+#[test]
+fn server_that_does_not_read_does_not_fill_the_memory() {
+    let line = |_| r#"{"jsonrpc":"2.0","method":"notifications/x"}"#.to_owned();
+    let used = memory_after_flood("deaf", "sleep 60", 4_000_000, line);
+    assert!(used < 64 * 1024, "{used} kB");
+}
+
+#[test]
+fn ten_thousand_pending_calls_do_not_fill_the_memory() {
+    let line = |id| {
+        let call = r#""method":"tools/call","params":{"name":"f","arguments":{"a":1}}"#;
+        format!(r#"{{"jsonrpc":"2.0","id":{id},{call}}}"#)
+    };
+    let list = r#"{"jsonrpc":"2.0","id":"goodcall:tools:1","result":{"tools":[{"name":"f","inputSchema":{"type":"object"}}]}}"#;
+    // It counts the calls that it has got, and answers none.
+    let server = format!("read -r _; echo '{list}'; head -n 10000 | wc -l >count; sleep 60");
+    let used = memory_after_flood("pending", &server, 10_000, line);
+    assert!(used < 64 * 1024, "{used} kB");
+    let count = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pending/count");
+    assert_eq!(fs::read_to_string(count).unwrap().trim(), "10000");
+}
+
 #[test]
 fn server_ends_even_if_the_proxy_is_killed() {
     let folder = folder("killed");
@@ -321,4 +362,20 @@ fn recorded_session_is_replayed_without_the_server() {
     let report = String::from_utf8(audited.unwrap().stdout).unwrap();
     assert!(report.contains("(goodcall-mcp-record 1)"), "{report}");
     assert!(report.contains("without tools              1"), "{report}");
+}
+
+#[test]
+fn command_is_taken_without_two_dashes() {
+    let folder = folder("dashes");
+    let line = r#"{"jsonrpc":"2.0","method":"notifications/hello"}"#;
+    let server = format!("echo '{line}'; read -r _");
+    let mut child = goodcall(&folder, &["mcp", "sh", "-c", &server])
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut said).unwrap();
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(said.trim_end(), line);
 }

@@ -31,7 +31,14 @@ pub(super) fn push_segment(segment: &str, out: &mut String) {
     if !out.is_empty() {
         out.push('.');
     }
-    out.push_str(if segment.is_empty() { "\"\"" } else { segment });
+    // Blanks at the ends of a key would not be seen.
+    if segment.is_empty() || segment.trim() != segment {
+        out.push('"');
+        out.push_str(segment);
+        out.push('"');
+    } else {
+        out.push_str(segment);
+    }
 }
 
 /// Joins parts with `or`: `a`, `a or b`, `a, b or c`.
@@ -433,6 +440,7 @@ mod tests {
         let path = |text| super::path(&Pointer::parse(text).unwrap());
         assert_eq!(path("/edits/1/path"), "edits[1].path");
         assert_eq!(path("/0/1"), "[0][1]");
+        assert_eq!(path("/a/ b/"), "a.\" b\".\"\"");
         assert_eq!(path(""), "the arguments");
     }
 }

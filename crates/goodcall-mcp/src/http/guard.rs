@@ -16,7 +16,7 @@ use reqwest::header::{
 };
 use reqwest::{Method, StatusCode};
 
-use super::login_relay::is_authorize_path;
+use super::login_relay::is_for_browsers;
 use super::responses::{plain, response};
 use crate::options::ListenOptions;
 
@@ -48,7 +48,7 @@ impl ListenGuard {
         // A page that is served under the same name is not foreign.
         let is_own = |origin: &str| is_loopback_authority(origin) || origin == host;
         // A client in a browser may send its user here from any page.
-        let leads_on = request.method() == Method::GET && is_authorize_path(request.uri().path());
+        let leads_on = request.method() == Method::GET && is_for_browsers(request.uri().path());
         if !leads_on
             && self.allowed_origin(headers).is_none()
             && is_from_foreign_page(headers, is_own)

@@ -536,6 +536,24 @@ async fn headers_of_2026_07_28_are_demanded() {
 }
 
 #[tokio::test]
+async fn versions_and_sessions_that_do_not_exist_are_refused() {
+    let url = start_listener().await;
+    let open = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}});
+    let (_, session, _) = post(&url, None, &open).await;
+    let session = session.unwrap();
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let known = ("mcp-session-id", session.as_str());
+    let bogus = ("mcp-protocol-version", "1999-01-01");
+    assert_eq!(post_with(&url, &ping, &[known]).await.0, 200);
+    assert_eq!(post_with(&url, &ping, &[known, bogus]).await.0, 400);
+    let stream = reqwest::Client::new()
+        .get(&url)
+        .header("accept", "text/event-stream")
+        .header("mcp-session-id", "unknown");
+    assert_eq!(stream.send().await.unwrap().status(), 404);
+}
+
+#[tokio::test]
 async fn headers_that_mirror_arguments_are_demanded() {
     let url = start_listener().await;
     let arguments = json!({"name": "region", "arguments": {"n": 42}});

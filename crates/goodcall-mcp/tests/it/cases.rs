@@ -67,3 +67,18 @@ fn shown(out: &EngineOutput, sent: &str) -> String {
 fn sessions_match_their_cases() {
     support::run_folder("mcp", &["session", "config"], session);
 }
+
+#[test]
+fn call_that_is_nested_too_deeply_to_be_read_is_forwarded() {
+    let mut engine = Engine::new(Arc::new(ProxyOptions::default()));
+    let now = Instant::now();
+    let nested = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"f","arguments":{{"a":{nested}}}}}}}"#
+    );
+    let list = r#"{"jsonrpc":"2.0","id":"goodcall:tools:1","result":{"tools":[{"name":"f","inputSchema":{"type":"object"}}]}}"#;
+    engine.client_frame(call.clone().into_bytes(), now);
+    let out = engine.server_frame(list.as_bytes().to_vec(), now);
+    let is_call = |out: &EngineOutput| matches!(out, EngineOutput::Server(bytes) if *bytes == call.as_bytes());
+    assert!(out.iter().any(is_call), "{out:?}");
+}

@@ -230,13 +230,23 @@ pub(crate) struct PipeClient {
 
 impl PipeClient {
     pub(crate) fn start(url: &str) -> Self {
+        Self::start_with(url, ProxyOptions::default())
+    }
+
+    pub(crate) fn start_with(url: &str, options: ProxyOptions) -> Self {
         let upstream = Upstream::new(url).unwrap();
         let (near, far) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move {
             let log = Arc::new(ProxyLog::new().quiet());
-            let options = Arc::new(ProxyOptions::default());
             let pipes = tokio::io::split(far);
-            bridge(upstream, options, log, pipes, std::future::pending()).await
+            bridge(
+                upstream,
+                Arc::new(options),
+                log,
+                pipes,
+                std::future::pending(),
+            )
+            .await
         });
         let (from, to) = tokio::io::split(near);
         Self {

@@ -176,25 +176,40 @@ async fn events_that_are_not_messages_are_not_delivered() {
     assert_eq!(client.next().await["result"]["got"]["zone"], 7);
 }
 
+/// Waits until the fake server has so many calls without an answer.
+async fn open_calls(fake: &Fake, wanted: u32) {
+    let reached = async {
+        while *fake.open.lock().unwrap() != wanted {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, reached).await.unwrap();
+}
+
 #[tokio::test]
 async fn cancelling_a_request_of_2026_07_28_closes_it() {
     let (fake, at) = Fake::start(AnswerStyle::Hang).await;
     let mut client = PipeClient::start(&format!("http://{at}/mcp"));
     client.send(&call("region", &json!({"zone": 7}))).await;
-    let until = |wanted: u32| {
-        let open = Arc::clone(&fake.open);
-        timeout(PATIENCE, async move {
-            while *open.lock().unwrap() != wanted {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        })
-    };
-    until(1).await.unwrap();
+    open_calls(&fake, 1).await;
     let params = json!({"requestId": 7});
     let cancelled =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
     client.send(&cancelled).await;
-    until(0).await.unwrap();
+    open_calls(&fake, 0).await;
+    assert!(fake.requests("notifications/cancelled").is_empty());
+}
+
+#[tokio::test]
+async fn time_limit_of_a_request_of_2026_07_28_closes_it() {
+    let (fake, at) = Fake::start(AnswerStyle::Hang).await;
+    let mut options = ProxyOptions::default();
+    options.calls.time_limit = Some(Duration::from_secs(1));
+    let mut client = PipeClient::start_with(&format!("http://{at}/mcp"), options);
+    client.send(&call("region", &json!({"zone": 7}))).await;
+    assert_eq!(client.next().await["error"]["code"], -32001);
+    open_calls(&fake, 0).await;
+    assert_eq!(fake.requests("tools/call").len(), 1);
     assert!(fake.requests("notifications/cancelled").is_empty());
 }
 

@@ -36,6 +36,7 @@ struct Tokens {
     /// The forms of all requests for tokens, and the queries of the authorization endpoint.
     forms: Vec<HashMap<String, String>>,
     authorizations: Vec<HashMap<String, String>>,
+    registrations: Vec<Value>,
 }
 
 fn pairs(text: &str) -> HashMap<String, String> {
@@ -149,7 +150,11 @@ async fn answer(State(guarded): State<Guarded>, request: Request) -> Response {
             (200, about)
         }
         "/.well-known/oauth-authorization-server/as" => (200, guarded.about()),
-        "/as/register" => (201, json!({"client_id": "c1"})),
+        "/as/register" => {
+            let sent = serde_json::from_str(&text).unwrap();
+            guarded.state.lock().unwrap().registrations.push(sent);
+            (201, json!({"client_id": "c1"}))
+        }
         "/as/token" => guarded.token(pairs(&text)),
         "/as/authorize" => {
             let query = pairs(query);
@@ -371,90 +376,192 @@ async fn get_json(url: &str) -> Value {
     serde_json::from_str(&response.text().await.unwrap()).unwrap()
 }
 
-#[tokio::test]
-async fn client_of_a_listener_gets_a_token_for_the_server() {
-    let guarded = Guarded::start(json!({})).await;
+/// A listener in front of the server, and the authorization server that it names.
+async fn relayed(guarded: &Guarded) -> (String, Value) {
     let upstream = Upstream::new(&guarded.url()).unwrap();
     let url = listen_with(upstream, ProxyOptions::default()).await;
-    let own = url.trim_end_matches("/mcp");
+    let own = url.trim_end_matches("/mcp").to_owned();
     let place = format!("{own}/.well-known/oauth-protected-resource/v1/mcp");
     let about = get_json(&place).await;
     assert_eq!(about["resource"], format!("{own}/v1/mcp"));
-    let issuer = about["authorization_servers"][0]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let key = issuer.strip_prefix(&format!("{own}/login/")).unwrap();
-    let place = format!("{own}/.well-known/oauth-authorization-server/login/{key}");
+    let issuer = about["authorization_servers"][0].as_str().unwrap();
+    let path = issuer.strip_prefix(&own).unwrap();
+    let place = format!("{own}/.well-known/oauth-authorization-server{path}");
     let server = get_json(&place).await;
     assert_eq!(server["issuer"], issuer);
-    assert_eq!(
-        server["registration_endpoint"],
-        guarded.about()["registration_endpoint"]
-    );
+    (own, server)
+}
+
+fn without_redirects() -> reqwest::Client {
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    client.build().unwrap()
+}
+
+/// Where the browser is sent from this address, as a page of another site would send it there.
+async fn visit(address: Url) -> (u16, Option<Url>) {
+    let visit = without_redirects().get(address);
+    let answer = visit.header("sec-fetch-site", "cross-site").send().await;
+    let answer = answer.unwrap();
+    let place = answer.headers().get("location");
+    let place = place.map(|place| Url::parse(place.to_str().unwrap()).unwrap());
+    (answer.status().as_u16(), place)
+}
+
+fn with_query(address: &Value, query: &[(&str, &str)]) -> Url {
+    Url::parse_with_params(address.as_str().unwrap(), query).unwrap()
+}
+
+const BACK: &str = "https://app.example/back?x=1";
+
+/// Registers a client by the listener.
+async fn register(guarded: &Guarded, server: &Value) {
+    let callback = format!("{}/callback", server["issuer"].as_str().unwrap());
+    let redirects = json!([BACK]);
+    let place = server["registration_endpoint"].as_str().unwrap();
+    let wanted = json!({"redirect_uris": redirects, "client_name": "n"});
+    let client = without_redirects();
+    let sent = client.post(place).body(wanted.to_string()).send();
+    let answer: Value = serde_json::from_str(&sent.await.unwrap().text().await.unwrap()).unwrap();
+    let expected = json!({"client_id": "c1", "redirect_uris": redirects});
+    assert_eq!(answer, expected);
+    let seen = guarded.state.lock().unwrap().registrations[0].clone();
+    let expected = json!({"redirect_uris": [callback], "client_name": "n"});
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test]
+async fn client_of_a_listener_gets_a_token_for_the_server() {
+    let supported = json!({"authorization_response_iss_parameter_supported": true});
+    let guarded = Guarded::start(supported).await;
+    let (own, server) = relayed(&guarded).await;
     // A signature names the address for which it is good.
     assert_eq!(
         server["token_endpoint_auth_methods_supported"],
         json!(["none"])
     );
     assert!(server.get("signed_metadata").is_none());
+    let issuer = server["issuer"].as_str().unwrap();
+    let callback = format!("{issuer}/callback");
+    let client = without_redirects();
 
-    let authorize = server["authorization_endpoint"].as_str().unwrap();
+    register(&guarded, &server).await;
+
     let resource = format!("{own}/v1/mcp");
-    let query = [
-        ("redirect_uri", "http://127.0.0.1:9/back"),
+    let mut query = vec![
+        ("client_id", "c1"),
+        ("redirect_uri", BACK),
         ("state", "s t&u"),
         ("resource", &resource),
     ];
-    let address = Url::parse_with_params(authorize, query).unwrap();
-    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-    let client = client.build().unwrap();
-    // A browser says that it comes from another site when a page has sent it here.
-    let visit = client.get(address).header("sec-fetch-site", "cross-site");
-    let sent_on = visit.send().await.unwrap();
-    assert_eq!(sent_on.status(), 302);
-    let place = Url::parse(sent_on.headers()["location"].to_str().unwrap()).unwrap();
-    assert_eq!(place.path(), "/as/authorize");
-    let query = pairs(place.query().unwrap());
-    assert_eq!(query["resource"], guarded.url());
-    assert_eq!((&*query["tenant"], &*query["state"]), ("1", "s t&u"));
-
-    let form = Url::parse_with_params(
-        "http://x",
-        [
-            ("grant_type", "authorization_code"),
-            ("code", "c0de"),
-            ("code_verifier", "v+&="),
-            ("resource", &resource),
-        ],
+    let (status, place) = visit(with_query(&server["authorization_endpoint"], &query)).await;
+    let place = place.unwrap();
+    assert_eq!((status, place.path()), (302, "/as/authorize"));
+    let asked = pairs(place.query().unwrap());
+    assert_eq!(
+        (&asked["resource"], &asked["redirect_uri"]),
+        (&guarded.url(), &callback)
     );
-    let form = form.unwrap().query().unwrap().to_owned();
-    // A listener that was started anew knows the client's address, too.
+    assert_eq!(asked["tenant"], "1");
+    // Codes go where the client has registered, or to the user's own machine.
+    query[1].1 = "https://evil.example/";
+    let (status, _) = visit(with_query(&server["authorization_endpoint"], &query)).await;
+    assert_eq!(status, 400);
+
+    let real = format!("{}/as", guarded.origin);
+    let answer = [("code", "c0de"), ("state", &asked["state"]), ("iss", &real)];
+    let back = with_query(&json!(callback), &answer);
+    let (status, place) = visit(back.clone()).await;
+    let place = place.unwrap();
+    assert_eq!((status, place.host_str()), (302, Some("app.example")));
+    let got = pairs(place.query().unwrap());
+    assert_eq!(
+        (&*got["code"], &*got["state"], &*got["iss"]),
+        ("c0de", "s t&u", issuer)
+    );
+    assert_eq!(got["x"], "1");
+    // The same answer is not taken twice.
+    assert_eq!(visit(back).await.0, 400);
+
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", "c0de"),
+        ("code_verifier", "v+&="),
+        ("redirect_uri", BACK),
+        ("resource", &resource),
+    ];
+    let form = with_query(&json!("http://x"), &form);
+    let token = server["token_endpoint"].as_str().unwrap();
+    let sent = client
+        .post(token)
+        .body(form.query().unwrap().to_owned())
+        .send();
+    assert_eq!(sent.await.unwrap().status(), 200);
+    let used = guarded.forms().pop().unwrap();
+    assert_eq!(
+        (&used["resource"], &used["redirect_uri"]),
+        (&guarded.url(), &callback)
+    );
+    assert_eq!(used["code_verifier"], "v+&=");
+}
+
+#[tokio::test]
+async fn answer_of_another_issuer_reaches_the_client_as_it_is() {
+    let guarded = Guarded::start(json!({})).await;
+    let (_, server) = relayed(&guarded).await;
+    // A client that registered before the listener was started returns to the user's machine.
+    let query = [
+        ("client_id", "old"),
+        ("redirect_uri", "http://127.0.0.1:9/back"),
+    ];
+    let (_, place) = visit(with_query(&server["authorization_endpoint"], &query)).await;
+    let asked = pairs(place.unwrap().query().unwrap());
+    let callback = json!(asked["redirect_uri"]);
+    let answer = [
+        ("error", "no"),
+        ("state", &*asked["state"]),
+        ("iss", "https://evil.example"),
+    ];
+    let (_, place) = visit(with_query(&callback, &answer)).await;
+    let got = pairs(place.unwrap().query().unwrap());
+    assert_eq!(
+        (&*got["error"], &*got["iss"]),
+        ("no", "https://evil.example")
+    );
+    assert!(!got.contains_key("state"));
+}
+
+#[tokio::test]
+async fn refresh_after_a_restart_of_the_listener_finds_the_authorization_server() {
+    let guarded = Guarded::start(json!({})).await;
+    guarded.state.lock().unwrap().refresh = "r0".to_owned();
+    let (own, server) = relayed(&guarded).await;
     let upstream = Upstream::new(&guarded.url()).unwrap();
     let later = listen_with(upstream, ProxyOptions::default()).await;
     let later = later.trim_end_matches("/mcp");
-    for at in [own, later] {
-        let token = format!("{at}/login/{key}/token");
-        let form = form.replace(
-            &own.replace(':', "%3A").replace('/', "%2F"),
-            &at.replace(':', "%3A").replace('/', "%2F"),
-        );
-        let sent = client.post(token).body(form).send().await.unwrap();
-        assert_eq!(sent.status(), 200);
-        let used = guarded.forms().pop().unwrap();
-        assert_eq!(
-            (&used["resource"], &*used["code_verifier"]),
-            (&guarded.url(), "v+&=")
-        );
-    }
-    let unknown = format!("{own}/login/0123456789abcdef/token");
+    let place = server["token_endpoint"].as_str().unwrap();
+    let place = place.replace(&own, later);
+    let resource = format!("{later}/v1/mcp");
+    let form = [
+        ("grant_type", "refresh_token"),
+        ("refresh_token", "r0"),
+        ("resource", &resource),
+    ];
+    let form = with_query(&json!("http://x"), &form);
+    let client = without_redirects();
+    let sent = client
+        .post(place)
+        .body(form.query().unwrap().to_owned())
+        .send();
+    assert_eq!(sent.await.unwrap().status(), 200);
+    assert_eq!(guarded.forms()[0]["resource"], guarded.url());
+    let unknown = format!("{later}/login/0123456789abcdef/token");
     assert_eq!(client.post(unknown).send().await.unwrap().status(), 404);
 }
 
 #[tokio::test]
 async fn listener_leaves_clients_to_servers_that_it_cannot_stand_in_for() {
     for metadata in [
-        json!({"authorization_response_iss_parameter_supported": true}),
+        json!({"client_id_metadata_document_supported": true}),
         json!({"require_pushed_authorization_requests": true}),
         json!({"registration_endpoint": null}),
         json!({"token_endpoint_auth_methods_supported": ["private_key_jwt"]}),
