@@ -496,11 +496,9 @@ fn is_relayed_method(method: &str) -> bool {
 fn can_relay(metadata: &ServerMetadata, server: &Url) -> bool {
     let methods = metadata.token_endpoint_auth_methods_supported.as_deref();
     let is_possible = methods.is_none_or(|all| all.iter().any(|one| is_relayed_method(one)));
-    let can_register =
-        metadata.registration_endpoint.is_some() || metadata.client_id_metadata_document_supported;
     is_possible
-        && can_register
-        && !metadata.authorization_response_iss_parameter_supported
+        && metadata.registration_endpoint.is_some()
+        && !metadata.client_id_metadata_document_supported
         && !metadata.require_pushed_authorization_requests
         && metadata.is_safe_for(server)
 }
