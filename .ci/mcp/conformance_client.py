@@ -15,6 +15,7 @@ import tempfile
 import threading
 from urllib.parse import urlsplit
 
+import httpx2
 from mcp import StdioServerParameters
 from mcp.client import client as sdk
 
@@ -35,6 +36,23 @@ def listening(proxy):
     sys.exit("the proxy does not listen")
 
 
+def follow_redirects():
+    """The SDK's stand-in for a browser takes the first redirect for the way back to the client. Browsers
+    follow all of them, and the proxy sends them on to the authorization server and back."""
+    plain = httpx2.AsyncClient.get
+
+    async def get(self, address, **rest):
+        answer = await plain(self, address, **rest)
+        while rest.get("follow_redirects") is False and answer.is_redirect:
+            address = answer.headers["location"]
+            if address.startswith("http://localhost:3000/callback"):
+                break
+            answer = await plain(self, address, **rest)
+        return answer
+
+    httpx2.AsyncClient.get = get
+
+
 def log_in(environment):
     """Logs in with the proxy's own command. The suite's page needs no user, so curl is the browser."""
     command = [program, "mcp", "login", url]
@@ -49,6 +67,7 @@ def log_in(environment):
 if mode == "direct":
     run(url)
 elif mode == "listen":
+    follow_redirects()
     command = [program, "mcp", "--listen", "127.0.0.1:0", "--url", url]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as proxy:
         try:
