@@ -195,7 +195,7 @@ impl Tools {
         let bytes = values::to_bytes(arguments)?;
         let Some(entry) = entry else {
             let text = String::from_utf8_lossy(bytes.as_bytes());
-            let call = RawCall::new(&self.tools, &*called, text);
+            let call = RawCall::new(&self.tools, &called, text);
             return self.judge(py, &call, stop, policy);
         };
         let verdict = entry.judge(py, &called, &Raw::Bytes(bytes.as_bytes()), stop, policy)?;

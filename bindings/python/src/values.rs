@@ -323,7 +323,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a> {
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         <&'a str>::extract(object).map(Self).map_err(|error| {
             if !object.is_instance_of::<PyString>() {
-                return error.into();
+                return error;
             }
             let message =
                 "a text with half of a surrogate pair in it cannot be used: expected Unicode";
