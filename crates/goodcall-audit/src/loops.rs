@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use goodcall::{Call, CallOutcome, Detector, Failure, LoopReport, LoopRules, ToolResult};
+use goodcall::{
+    Call, CallOutcome, Detector, Failure, LoopReport, LoopRules, ToolResult, loop_in_history,
+};
 use goodcall_core::Refusal;
-use goodcall_wire::request::{HistoryCall, HistoryStep};
+use goodcall_wire::request::HistoryStep;
 
 use crate::recorded::{RecordedCall, RecordedLoop};
 
@@ -63,31 +65,5 @@ pub(crate) fn outcome(call: &RecordedCall<'_>, refusal: Option<&Refusal>) -> (Ca
 
 /// Finds the loop that a history ends in.
 pub(crate) fn in_history(steps: Vec<HistoryStep>) -> Option<RecordedLoop> {
-    let mut detector = Detector::new(LoopRules::default());
-    let mut last = None;
-    for step in steps {
-        last = match step {
-            HistoryStep::Turn(calls) => {
-                let turn: Vec<_> = calls.into_iter().filter_map(past_outcome).collect();
-                detector.observe(&turn)
-            }
-            _ => {
-                detector.reset();
-                None
-            }
-        };
-    }
-    last.as_ref().map(RecordedLoop::from)
-}
-
-fn past_outcome(past: HistoryCall) -> Option<(Call, CallOutcome)> {
-    let result = past.result?;
-    let call = Call::new(past.id, past.name, past.arguments);
-    let result = if past.is_error {
-        ToolResult::from(Failure::new(result))
-    } else {
-        ToolResult::success(result)
-    };
-    let outcome = CallOutcome::new(&call, result);
-    Some((call, outcome))
+    loop_in_history(steps).as_ref().map(RecordedLoop::from)
 }

@@ -50,16 +50,25 @@ pub(crate) async fn serve(
     let Ok(Some(is_http2)) = is_http2 else {
         return;
     };
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (shared, tunnels) = (Arc::clone(&shared), tunnels.clone());
-        // On the heap: it is needed only until the head of the reply is there.
-        let handled = Box::pin(handle(shared, tunnels, request));
-        async move { Ok::<_, Infallible>(handled.await) }
-    });
+    let service = request_service(shared, tunnels);
     if is_http2 {
         return Box::pin(serve_http2(socket, service, stop)).await;
     }
     serve_http1(socket, service, limit, stop).await;
+}
+
+/// Answers the requests of one connection.
+fn request_service(
+    shared: Arc<SharedState>,
+    tunnels: Tunnels,
+) -> impl Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
+{
+    service_fn(move |request: Request<Incoming>| {
+        let (shared, tunnels) = (Arc::clone(&shared), tunnels.clone());
+        // On the heap: it is needed only until the head of the reply is there.
+        let handled = Box::pin(handle(shared, tunnels, request));
+        async move { Ok::<_, Infallible>(handled.await) }
+    })
 }
 
 /// Serves a client that connects with TLS, which says what version of HTTP it speaks.
@@ -78,11 +87,7 @@ async fn serve_tls(
         return;
     };
     let is_http2 = socket.get_ref().1.alpn_protocol() == Some(b"h2");
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (shared, tunnels) = (Arc::clone(&shared), tunnels.clone());
-        let handled = Box::pin(handle(shared, tunnels, request));
-        async move { Ok::<_, Infallible>(handled.await) }
-    });
+    let service = request_service(shared, tunnels);
     if is_http2 {
         serve_http2(socket, service, stop).await;
     } else {

@@ -29,11 +29,14 @@ pub fn raise_file_limit() -> Option<u64> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use rustix::process::{Resource, getrlimit};
+    use rustix::process::{Resource, getrlimit, setrlimit};
 
     #[test]
     fn soft_limit_becomes_the_hard_one() {
-        let before = getrlimit(Resource::Nofile);
+        let mut before = getrlimit(Resource::Nofile);
+        // A soft limit that is the hard one already would show nothing.
+        before.current = before.maximum.map_or(Some(1024), |hard| Some(hard - 1));
+        setrlimit(Resource::Nofile, before.clone()).unwrap();
         let requests = raise_file_limit();
         let after = getrlimit(Resource::Nofile);
         assert_eq!(after.maximum, before.maximum);

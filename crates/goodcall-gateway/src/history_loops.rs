@@ -1,39 +1,12 @@
 //! Doom loops in the history of a request. The gateway keeps no state: the request has it all.
 
-use goodcall::{Call, CallOutcome, Detector, Failure, LoopReport, LoopRules, ToolResult};
+use goodcall::{LoopReport, loop_in_history};
 use goodcall_wire::Provider;
-use goodcall_wire::request::{HistoryCall, HistoryStep, history};
+use goodcall_wire::request::history;
 
 /// Returns the loop that the last turn of a conversation is part of.
 pub(crate) fn find(provider: Provider, request: &str) -> Option<LoopReport> {
-    let mut detector = Detector::new(LoopRules::default());
-    let mut last = None;
-    for step in history(provider, request) {
-        last = match step {
-            HistoryStep::Turn(calls) => {
-                let turn: Vec<_> = calls.into_iter().filter_map(outcome).collect();
-                detector.observe(&turn)
-            }
-            _ => {
-                detector.reset();
-                None
-            }
-        };
-    }
-    last
-}
-
-/// Turns a call of the history into what the detector reads; `None` for one without a result.
-fn outcome(past: HistoryCall) -> Option<(Call, CallOutcome)> {
-    let result = past.result?;
-    let call = Call::new(past.id, past.name, past.arguments);
-    let result = if past.is_error {
-        ToolResult::from(Failure::new(result))
-    } else {
-        ToolResult::success(result)
-    };
-    let outcome = CallOutcome::new(&call, result);
-    Some((call, outcome))
+    loop_in_history(history(provider, request))
 }
 
 #[cfg(test)]

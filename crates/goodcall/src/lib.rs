@@ -196,7 +196,7 @@ pub use message::{
     UserMessage,
 };
 
-pub use loop_detector::{Detector, Escalation, LoopReport, LoopRules, Signal};
+pub use loop_detector::{Detector, Escalation, LoopReport, LoopRules, Signal, loop_in_history};
 pub use run::{HaltReason, Run, RunLimits, SequenceError, Step};
 
 pub use approval::{Approval, ProposedCall};

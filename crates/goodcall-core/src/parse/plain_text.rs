@@ -2,6 +2,8 @@
 
 use wide::{i8x16, u8x16};
 
+use crate::schema::BYTE_MASKS;
+
 /// A run of plain string text.
 pub(super) struct PlainRun {
     /// The place of the byte that ends it.
@@ -38,9 +40,9 @@ impl PlainRun {
     #[inline]
     fn of_size(at: u32, size: u32, chunk: &[u8; 16]) -> Self {
         let chunk = u128::from_le_bytes(*chunk);
-        let mut text = chunk as u64 & MASKS[size.min(8) as usize];
+        let mut text = chunk as u64 & BYTE_MASKS[size.min(8) as usize];
         if size > 8 {
-            let following = (chunk >> 64) as u64 & MASKS[(size - 8).min(8) as usize];
+            let following = (chunk >> 64) as u64 & BYTE_MASKS[(size - 8).min(8) as usize];
             text = text.wrapping_add(following.rotate_left(21));
         }
         Self {
@@ -49,17 +51,6 @@ impl PlainRun {
         }
     }
 }
-
-/// The bits of the first bytes of a word.
-const MASKS: [u64; 9] = {
-    let mut masks = [u64::MAX; 9];
-    let mut bytes = 0;
-    while bytes < 8 {
-        masks[bytes] = (1 << (8 * bytes)) - 1;
-        bytes += 1;
-    }
-    masks
-};
 
 /// The first byte from `at` on that ends a run of plain string text: a quote, a backslash, a
 /// control character, or the end.

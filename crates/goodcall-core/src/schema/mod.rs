@@ -29,6 +29,7 @@ pub use options::{Draft, SchemaOptions};
 pub use view::{Child, ChildKey, View};
 
 pub(crate) use describe::{describe, key};
+pub(crate) use fast_path::BYTE_MASKS;
 pub(crate) use lookup::{allowed_names, declarations, holders, is_required, member, owner};
 pub(crate) use misspelt::{CallSchema, KeySpelling};
 

@@ -133,31 +133,57 @@ impl<'de> Node<'de> {
             let decimal = super::Decimal::parse(digits);
             let plain = decimal.and_then(|decimal| decimal.to_plain_integer(40));
             let plain = plain.as_deref().unwrap_or(digits);
-            if let Ok(number) = plain.parse::<u64>() {
-                return visitor.visit_u64(number);
-            }
-            if let Ok(number) = plain.parse::<i64>() {
-                return visitor.visit_i64(number);
-            }
-            if let Ok(number) = plain.parse::<u128>() {
-                return visitor.visit_u128(number);
-            }
-            if let Ok(number) = plain.parse::<i128>() {
-                return visitor.visit_i128(number);
-            }
+            return visit_digits(plain, self, visitor);
         }
         de::Deserializer::deserialize_any(self, visitor)
     }
 
     /// Takes the nearest float, because the type asked for one.
     fn visit_float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-        match self.digits().map(str::parse::<f64>) {
-            Some(Ok(number)) if number.is_finite() => visitor.visit_f64(number),
-            _ => de::Deserializer::deserialize_any(self, visitor),
-        }
+        visit_nearest_float(self.digits(), self, visitor)
     }
 }
 
+/// Hands an integer to a visitor in the first type that holds it; `other` if none does.
+pub(super) fn visit_digits<'de, D, V>(
+    digits: &str,
+    other: D,
+    visitor: V,
+) -> Result<V::Value, DeserializeError>
+where
+    D: de::Deserializer<'de, Error = DeserializeError>,
+    V: Visitor<'de>,
+{
+    if let Ok(number) = digits.parse::<u64>() {
+        visitor.visit_u64(number)
+    } else if let Ok(number) = digits.parse::<i64>() {
+        visitor.visit_i64(number)
+    } else if let Ok(number) = digits.parse::<u128>() {
+        visitor.visit_u128(number)
+    } else if let Ok(number) = digits.parse::<i128>() {
+        visitor.visit_i128(number)
+    } else {
+        other.deserialize_any(visitor)
+    }
+}
+
+/// Hands the nearest float to a visitor; `other` if there is no number, or none that is finite.
+pub(super) fn visit_nearest_float<'de, D, V>(
+    digits: Option<&str>,
+    other: D,
+    visitor: V,
+) -> Result<V::Value, DeserializeError>
+where
+    D: de::Deserializer<'de, Error = DeserializeError>,
+    V: Visitor<'de>,
+{
+    match digits.map(str::parse::<f64>) {
+        Some(Ok(number)) if number.is_finite() => visitor.visit_f64(number),
+        _ => other.deserialize_any(visitor),
+    }
+}
+
+/// Writes methods of a deserializer that all do what one of its own does.
 macro_rules! forward {
     ($to:ident: $($method:ident)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
@@ -165,6 +191,7 @@ macro_rules! forward {
         })*
     };
 }
+pub(super) use forward;
 
 impl<'de> de::Deserializer<'de> for Node<'de> {
     type Error = DeserializeError;

@@ -4,6 +4,7 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::de::{forward, visit_digits, visit_nearest_float};
 use super::{DeserializeError, Kind, Tree};
 
 /// A key as a deserializer: a number, a boolean, an option or a newtype is read from its text, as
@@ -27,33 +28,12 @@ impl<'de> MapKey<'de> {
         let Some(digits) = self.digits() else {
             return de::Deserializer::deserialize_any(self, visitor);
         };
-        if let Ok(number) = digits.parse::<u64>() {
-            visitor.visit_u64(number)
-        } else if let Ok(number) = digits.parse::<i64>() {
-            visitor.visit_i64(number)
-        } else if let Ok(number) = digits.parse::<u128>() {
-            visitor.visit_u128(number)
-        } else if let Ok(number) = digits.parse::<i128>() {
-            visitor.visit_i128(number)
-        } else {
-            de::Deserializer::deserialize_any(self, visitor)
-        }
+        visit_digits(digits, self, visitor)
     }
 
     fn visit_float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-        match self.digits().map(str::parse::<f64>) {
-            Some(Ok(number)) if number.is_finite() => visitor.visit_f64(number),
-            _ => de::Deserializer::deserialize_any(self, visitor),
-        }
+        visit_nearest_float(self.digits(), self, visitor)
     }
-}
-
-macro_rules! forward {
-    ($to:ident: $($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-            self.$to(visitor)
-        })*
-    };
 }
 
 impl<'de> de::Deserializer<'de> for MapKey<'de> {

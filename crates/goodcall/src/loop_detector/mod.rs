@@ -5,6 +5,7 @@
 //! one run and is saved and loaded with it.
 
 mod canonical_json;
+mod history;
 mod memory;
 mod thresholds;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::{Call, CallOutcome};
 use memory::{CallFingerprint, ToolMemory, is_empty};
 
+pub use history::loop_in_history;
 pub use thresholds::LoopRules;
 
 /// The pattern by which a loop was found.

@@ -27,8 +27,8 @@ pub(super) struct KeyEntry {
 /// The number of names up to which they are tried in turn; more are binary-searched.
 const FEW: usize = 16;
 
-/// The bits of the first bytes of a name of this length.
-const MASKS: [u64; 9] = {
+/// The bits of the first bytes of a word, by their number.
+pub(crate) const BYTE_MASKS: [u64; 9] = {
     let mut masks = [u64::MAX; 9];
     let mut bytes = 0;
     while bytes < 8 {
@@ -87,7 +87,7 @@ impl KeyTable {
         let (Some(chunk), TextStore::Source, ..=16) = (chunk, key.text, size) else {
             return self.search(tree, key);
         };
-        let head = u64::from_le_bytes(*chunk) & MASKS[size.min(8)];
+        let head = u64::from_le_bytes(*chunk) & BYTE_MASKS[size.min(8)];
         let Some(index) = self.heads.iter().position(|name| *name == head) else {
             return self.search_among_many(tree, key);
         };

@@ -20,6 +20,7 @@ mod string_formats;
 use jsonschema::Validator;
 use serde_json::Value;
 
+pub(crate) use key_table::BYTE_MASKS;
 use key_table::KeyTable;
 use string_formats::{SimplePattern, StringRecognizer};
 
