@@ -33,7 +33,10 @@ impl Located {
                     ..
                 }) => decoded.clone(),
                 Some(sites::Arguments { span, .. }) => {
-                    text.get(span.clone()).unwrap_or_default().to_owned()
+                    let arguments = text.get(span.clone());
+                    arguments
+                        .expect("arguments lie inside their message")
+                        .to_owned()
                 }
             };
             let taken = |id: &String| sites.iter().any(|site| site.id.as_ref() == Some(id));

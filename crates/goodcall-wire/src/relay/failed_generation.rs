@@ -127,9 +127,8 @@ impl Exchange {
         let mut recovered = self.read_failed(failed);
         if recovered.is_usable() {
             let calls = recovered.decisions.iter().map(|decision| {
-                let id = decision.call.id.as_deref().unwrap_or_default();
-                self.form()
-                    .call(id, &decision.call.name, decision.final_arguments())
+                let (name, arguments) = (&decision.call.name, decision.final_arguments());
+                self.form().call(decision.id(), name, arguments)
             });
             let reply = RecoveredReply {
                 number: self.made_up_number(0),

@@ -103,8 +103,10 @@ impl ClientCalls {
     /// client has from an earlier reply; each of those is repeated once.
     fn accept(&mut self, decision: &CallDecision) -> bool {
         self.forwarded += 1;
-        let plain = Tree::parse(decision.final_arguments()).map(|tree| tree.root().to_json());
-        let call = (decision.call.name.clone(), plain.unwrap_or_default());
+        // Arguments that cannot be read are compared as they are.
+        let sent = decision.final_arguments();
+        let plain = Tree::parse(sent).map_or_else(|_| sent.to_owned(), |tree| tree.to_json());
+        let call = (decision.call.name.clone(), plain);
         let repeated = self.earlier.iter().position(|earlier| *earlier == call);
         if let Some(at) = repeated.filter(|_| !decision.is_bad()) {
             self.earlier.swap_remove(at);
@@ -556,5 +558,31 @@ impl PendingCalls {
             decisions: &self.decisions,
             forwarded: self.client.calls.forwarded,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::relay::judge::CallRecord;
+    use crate::tools::Tools;
+
+    fn unjudged(arguments: &str) -> CallDecision {
+        CallDecision {
+            call: RawCall::new(&Tools::default(), "g", arguments),
+            verdict: CallVerdict::Unjudged,
+            arguments: None,
+            text: String::new(),
+            record: CallRecord::default(),
+        }
+    }
+
+    #[test]
+    fn calls_with_different_unreadable_arguments_are_not_repetitions() {
+        let mut calls = ClientCalls::default();
+        assert!(calls.accept(&unjudged("two words")));
+        calls.earlier = std::mem::take(&mut calls.accepted);
+        assert!(calls.accept(&unjudged("other words")));
+        assert!(!calls.accept(&unjudged("two words")));
     }
 }

@@ -80,9 +80,8 @@ fn answers<'d>(
 
 /// A call in a form that a history may hold, whatever its verdict.
 pub(crate) fn legal_call(provider: Provider, decision: &CallDecision) -> String {
-    let id = decision.call.id.as_deref().unwrap_or_default();
     let (name, arguments) = legal_parts(provider, decision);
-    protocol::form(provider).call(id, &name, &arguments)
+    protocol::form(provider).call(decision.id(), &name, &arguments)
 }
 
 /// Name and arguments that a history may hold.

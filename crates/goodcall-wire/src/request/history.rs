@@ -76,7 +76,7 @@ pub fn history(provider: Provider, request: &str) -> Vec<HistoryStep> {
     for message in messages(provider, tree.root()).elements_or_none() {
         match role(provider, message) {
             MessageRole::Assistant => {
-                let calls = calls_in(provider, message, request);
+                let calls = calls_in(provider, message);
                 if !calls.is_empty() {
                     add_turn(provider, calls, &mut past);
                 }
@@ -213,13 +213,8 @@ fn has_words(provider: Provider, message: Node<'_>) -> bool {
 }
 
 /// The text of a string, or the JSON of anything else.
-fn raw(node: Option<Node<'_>>, request: &str) -> String {
-    let node = node.filter(|node| !node.is_null());
-    let text = node.and_then(|node| match node.as_str() {
-        Some(text) => Some(text.to_owned()),
-        None => request.get(node.span()).map(str::to_owned),
-    });
-    text.unwrap_or_default()
+fn raw(node: Option<Node<'_>>) -> String {
+    crate::stream::raw(node).unwrap_or_default()
 }
 
 /// Returns true for a call or a result in the legacy form.
@@ -229,16 +224,16 @@ fn is_legacy(message: Node<'_>) -> bool {
         || message.get("role").and_then(Node::as_str) == Some("function")
 }
 
-fn calls_in(provider: Provider, message: Node<'_>, request: &str) -> Vec<HistoryCall> {
+fn calls_in(provider: Provider, message: Node<'_>) -> Vec<HistoryCall> {
     let call = |owner: Node<'_>, id: &str, inner: Node<'_>, key: &str| HistoryCall {
         id: text_of(owner, id),
         name: text_of(inner, "name"),
-        arguments: raw(inner.get(key), request),
+        arguments: raw(inner.get(key)),
         result: None,
         is_error: false,
     };
     let mut calls: Vec<_> = match (provider, BlockForm::of(provider)) {
-        (_, Some(form)) => form.history_calls(message, request),
+        (_, Some(form)) => form.history_calls(message),
         (Provider::Responses, _) => match kind(message) {
             "function_call" => vec![call(message, "call_id", message, "arguments")],
             _ => Vec::new(),

@@ -96,7 +96,7 @@ impl Protocol for Ollama {
             }
         });
         // Calls are found in their list, not by their places.
-        (rest.unwrap_or_default(), Vec::new())
+        with_spans(rest, |_| Vec::new())
     }
 
     fn begin_alone(&mut self, _: &str, model: &str) {

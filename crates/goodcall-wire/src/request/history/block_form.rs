@@ -151,11 +151,11 @@ impl BlockForm {
     }
 
     /// The calls of a message.
-    pub(super) fn history_calls(&self, message: Node<'_>, request: &str) -> Vec<HistoryCall> {
+    pub(super) fn history_calls(&self, message: Node<'_>) -> Vec<HistoryCall> {
         let calls = self.calls(message).into_iter().map(|call| HistoryCall {
             id: call.id,
             name: text_of(call.inner, "name"),
-            arguments: super::raw(call.inner.get(self.arguments), request),
+            arguments: super::raw(call.inner.get(self.arguments)),
             result: None,
             is_error: false,
         });

@@ -62,7 +62,6 @@ fn paired(provider: Provider, request: &str) -> Option<String> {
     let others = ids.filter(|id| !id.is_empty()).collect();
     Pairing {
         provider,
-        request,
         elsewhere,
         others,
         later: answered_later(provider, list),
@@ -75,9 +74,8 @@ fn paired(provider: Provider, request: &str) -> Option<String> {
 }
 
 /// The state of pairing calls with results.
-struct Pairing<'r> {
+struct Pairing {
     provider: Provider,
-    request: &'r str,
     /// True if the provider stores a part of the conversation, which may hold calls.
     elsewhere: bool,
     /// Ids of calls that are not function calls, whose results are left alone.
@@ -133,7 +131,7 @@ fn answered_later(provider: Provider, list: Node<'_>) -> HashSet<(usize, String)
     answered
 }
 
-impl Pairing<'_> {
+impl Pairing {
     fn walk(mut self, list: Node<'_>, splice: &mut Splice<'_>) {
         for message in list.elements() {
             match role(self.provider, message) {
@@ -144,7 +142,7 @@ impl Pairing<'_> {
                 MessageRole::Results => self.results(message, splice),
                 MessageRole::Assistant => {
                     // Items of one turn follow each other.
-                    let calls = calls_in(self.provider, message, self.request);
+                    let calls = calls_in(self.provider, message);
                     if self.provider != Provider::Responses || kind(message) != "function_call" {
                         self.close(splice);
                     }
@@ -213,7 +211,7 @@ impl Pairing<'_> {
         let (mut words, mut legal) = (Vec::new(), results.is_empty());
         let mut found = form.results(message).into_iter().peekable();
         for block in content.elements() {
-            let raw = self.request.get(block.span()).unwrap_or_default();
+            let raw = block.written();
             let own = found.next_if(|result| result.block.span() == block.span());
             match own {
                 None => words.push(raw.to_owned()),
