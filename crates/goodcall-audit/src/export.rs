@@ -24,41 +24,48 @@ impl ExportError {
     }
 }
 
-/// Writes the calls of a gateway's store, one JSON object per line, oldest first. The audit reads them
-/// as it reads the store. Returns their number.
+/// Calls `take` with the JSON text of each request that a gateway's SQLite file has, oldest first, until
+/// it returns false. A file of an earlier version has calls.
+///
+/// # Errors
+/// If the file cannot be read, or is not the store of a gateway.
+pub fn each_stored(store: &Path, take: &mut dyn FnMut(String) -> bool) -> Result<(), ExportError> {
+    let database = Database::open(store).map_err(ExportError::new)?;
+    let database = database.filter(Database::is_gateway_store);
+    let database = database.ok_or_else(|| ExportError::new("it is not the store of a gateway"))?;
+    database.each(take).map_err(ExportError::new)
+}
+
+/// Writes the requests that `read` hands out, such as [`each_stored`] for a file, one JSON object per
+/// line. The audit reads them as it reads the store. Returns their number.
 ///
 /// # Errors
 /// If the store cannot be read, or the lines cannot be written.
-pub fn export_lines(store: &Path, out: &mut dyn Write) -> Result<u64, ExportError> {
-    let mut wrote = Ok(());
-    let count = each_call(store, |line| {
+pub fn export_lines<E: fmt::Display>(
+    read: impl FnOnce(&mut dyn FnMut(String) -> bool) -> Result<(), E>,
+    out: &mut dyn Write,
+) -> Result<u64, ExportError> {
+    let (mut count, mut wrote) = (0, Ok(()));
+    read(&mut |line| {
+        count += 1;
         wrote = writeln!(out, "{line}");
         wrote.is_ok()
-    })?;
+    })
+    .map_err(ExportError::new)?;
     wrote.and_then(|()| out.flush()).map_err(ExportError::new)?;
     Ok(count)
 }
 
-fn each_call(store: &Path, mut take: impl FnMut(String) -> bool) -> Result<u64, ExportError> {
-    let database = Database::open(store).map_err(ExportError::new)?;
-    let database = database.filter(Database::is_gateway_store);
-    let database = database.ok_or_else(|| ExportError::new("it is not the store of a gateway"))?;
-    let mut count = 0;
-    let read = database.each(|line| {
-        count += 1;
-        take(line)
-    });
-    read.map_err(ExportError::new)?;
-    Ok(count)
-}
-
-/// Writes the calls of a gateway's store as a Parquet file, oldest first, in columns that the audit
+/// Writes the calls of the requests that `read` hands out as a Parquet file, in columns that the audit
 /// reads. Returns their number.
 ///
 /// # Errors
 /// If the store cannot be read, or the file cannot be written.
 #[cfg(feature = "parquet")]
-pub fn export_parquet<W: Write + Send>(store: &Path, out: W) -> Result<u64, ExportError> {
+pub fn export_parquet<E: fmt::Display, W: Write + Send>(
+    read: impl FnOnce(&mut dyn FnMut(String) -> bool) -> Result<(), E>,
+    out: W,
+) -> Result<u64, ExportError> {
     use parquet::arrow::ArrowWriter;
     use parquet::basic::{Compression, ZstdLevel};
     use parquet::file::properties::WriterProperties;
@@ -69,14 +76,15 @@ pub fn export_parquet<W: Write + Send>(store: &Path, out: W) -> Result<u64, Expo
     let mut writer =
         ArrowWriter::try_new(out, table::schema(), Some(properties)).map_err(ExportError::new)?;
     let mut rows = table::Rows::default();
-    let mut wrote = Ok(());
-    let count = each_call(store, |line| {
-        rows.push(&line);
+    let (mut count, mut wrote) = (0, Ok(()));
+    read(&mut |line| {
+        count += rows.push(&line);
         if rows.is_full() {
             wrote = writer.write(&std::mem::take(&mut rows).batch());
         }
         wrote.is_ok()
-    })?;
+    })
+    .map_err(ExportError::new)?;
     wrote
         .and_then(|()| writer.write(&rows.batch()))
         .and_then(|()| writer.close())
@@ -93,14 +101,18 @@ mod table {
     use arrow_schema::{DataType, Field, Schema, SchemaRef};
     use goodcall_core::{Node, Tree};
 
-    /// The columns of texts, each with the key that it has in the store.
-    const TEXTS: [(&str, &str); 6] = [
+    /// The columns of texts, each with the key that it has in the store: of a call, or else of its
+    /// request.
+    const TEXTS: [(&str, &str); 9] = [
         ("tool_name", "tool"),
         ("arguments", "arguments"),
         ("verdict", "verdict"),
         ("reason", "reason"),
         ("model", "model"),
         ("server", "protocol"),
+        ("route", "route"),
+        ("client", "client"),
+        ("outcome", "outcome"),
     ];
 
     /// Rows of one batch.
@@ -125,9 +137,28 @@ mod table {
     }
 
     impl Rows {
-        pub(super) fn push(&mut self, line: &str) {
-            let tree = Tree::parse(line).ok();
-            let get = |key: &str| tree.as_ref().and_then(|tree| tree.root().get(key));
+        /// Adds the calls of a request, and returns their number. What cannot be read has none.
+        pub(super) fn push(&mut self, line: &str) -> u64 {
+            let Ok(tree) = Tree::parse(line) else {
+                return 0;
+            };
+            let request = tree.root();
+            if request.get("verdict").is_some() {
+                // A call of an earlier version.
+                self.push_call(request, request);
+                return 1;
+            }
+            let calls = request.get("calls").into_iter().flat_map(Node::elements);
+            let mut count = 0;
+            for call in calls {
+                self.push_call(request, call);
+                count += 1;
+            }
+            count
+        }
+
+        fn push_call(&mut self, request: Node<'_>, call: Node<'_>) {
+            let get = |key: &str| call.get(key).or_else(|| request.get(key));
             let number = |key: &str| get(key).and_then(Node::digits);
             self.time
                 .append_option(number("time").and_then(|digits| digits.parse().ok()));

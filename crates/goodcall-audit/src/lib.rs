@@ -37,7 +37,7 @@ pub use compare::{AuditComparison, ComparedShare};
 #[cfg(all(feature = "sqlite", feature = "parquet"))]
 pub use export::export_parquet;
 #[cfg(feature = "sqlite")]
-pub use export::{ExportError, export_lines};
+pub use export::{ExportError, each_stored, export_lines};
 pub use fixtures::{
     CallFixture, ExpectedIssue, ExpectedOutcome, ReplayedFixture, WrittenFixtures, fixture_files,
     write_fixtures,

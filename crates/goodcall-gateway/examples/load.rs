@@ -5,8 +5,9 @@
 //! rate each connection sends its next request as soon as it has the reply; with one, so many go
 //! out a second, shared by all connections. Headers that a gateway wants are in `LOAD_HEADERS`: a
 //! `name: value` a line.
-//! `load soak URL SECONDS CONNECTIONS`: mixed good, mended, bad, cut and reset traffic; every reply
-//! must be whole and right, or broken where the upstream broke it.
+//! `load soak URL SECONDS CONNECTIONS UPSTREAM [PAUSE]`: mixed traffic with the faults of `KINDS`, each
+//! connection with a pause of so many milliseconds between its requests. Every reply must be whole and
+//! right, or fail as the upstream did, and the upstream must have seen each request as often as it should.
 //! `load hold URL STREAMS SECONDS`: so many streams, open at the same time.
 #![allow(
     clippy::unwrap_used,
@@ -14,10 +15,11 @@
     reason = "a tool for tests may fail loudly"
 )]
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -36,7 +38,31 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 type AnyBody = http_body_util::combinators::UnsyncBoxBody<Bytes, Error>;
 
 /// What the upstream does, by the model's name.
-const KINDS: [&str; 6] = ["good", "mended", "bad", "text", "cut", "reset"];
+const KINDS: [&str; 11] = [
+    "good",
+    "mended",
+    "bad",
+    "text",
+    "cut",
+    "reset",
+    "slow",
+    "status-429",
+    "status-500",
+    "reask-500",
+    "reask-429",
+];
+
+/// How often the upstream sees a request of this kind.
+fn attempts(kind: &str, stream: bool) -> u64 {
+    match kind {
+        "bad" | "reask-500" | "reask-429" => 2,
+        "cut" if stream => 2,
+        _ => 1,
+    }
+}
+
+/// How often the upstream saw each request, by its tag, until somebody asks.
+static SEEN: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 
 fn request(model: &str, stream: bool, tag: u64) -> String {
     format!(
@@ -48,7 +74,7 @@ fn request(model: &str, stream: bool, tag: u64) -> String {
 fn arguments(model: &str, tag: &str, told: bool) -> String {
     match model {
         "mended" if !told => format!(r#"{{"path": "src/main.rs", "limit": "50", "tag": {tag}}}"#),
-        "bad" if !told => format!(r#"{{"limit": 50, "tag": {tag}}}"#),
+        "bad" | "reask-500" | "reask-429" if !told => format!(r#"{{"limit": 50, "tag": {tag}}}"#),
         _ => format!(r#"{{"path": "src/main.rs", "limit": 50, "tag": {tag}}}"#),
     }
 }
@@ -121,7 +147,19 @@ impl Body for Frames {
     }
 }
 
+/// A reply that is all there at once.
+fn at_once(status: u16, text: String) -> Response<AnyBody> {
+    let body = Full::new(Bytes::from(text)).map_err(|never| match never {});
+    let reply = Response::builder().status(status);
+    let reply = reply.header("content-type", "application/json");
+    reply.body(body.boxed_unsync()).unwrap()
+}
+
 async fn reply(request: Request<Incoming>) -> Result<Response<AnyBody>, Infallible> {
+    if let Some(tag) = request.uri().path().strip_prefix("/seen/") {
+        let count = SEEN.lock().unwrap().remove(&tag.parse().unwrap());
+        return Ok(at_once(200, count.unwrap_or_default().to_string()));
+    }
     let body = request.into_body().collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
     let text = String::from_utf8_lossy(&body);
@@ -133,6 +171,19 @@ async fn reply(request: Request<Incoming>) -> Result<Response<AnyBody>, Infallib
     let tag = find("tag-", "-end").unwrap_or_default();
     let streams = text.contains(r#""stream":true"#);
     let told = text.contains("was not run");
+    if let Ok(tag) = tag.parse() {
+        *SEEN.lock().unwrap().entry(tag).or_default() += 1;
+    }
+    let error = r#"{"error":{"message":"Not now."}}"#;
+    match model.as_str() {
+        "status-429" => return Ok(at_once(429, error.to_owned())),
+        "status-500" => return Ok(at_once(500, error.to_owned())),
+        "reask-429" if told => return Ok(at_once(429, error.to_owned())),
+        "reask-500" if told => return Ok(at_once(500, error.to_owned())),
+        "slow" => tokio::time::sleep(Duration::from_millis(300)).await,
+        _ => {}
+    }
+    let is_reset = model == "reset";
     let arguments = arguments(&model, &tag, told);
     let kind = if streams {
         "text/event-stream"
@@ -147,7 +198,7 @@ async fn reply(request: Request<Incoming>) -> Result<Response<AnyBody>, Infallib
                 frames.truncate(frames.len() / 2);
                 End::Well
             }
-            "reset" => {
+            _ if is_reset => {
                 frames.truncate(5);
                 End::Broken
             }
@@ -162,19 +213,12 @@ async fn reply(request: Request<Incoming>) -> Result<Response<AnyBody>, Infallib
         Frames { frames, end }.boxed_unsync()
     } else {
         let text = whole(&arguments);
-        match model.as_str() {
-            "reset" => {
-                let frames = vec![Bytes::from(text[..60].to_owned())].into_iter();
-                Frames {
-                    frames,
-                    end: End::Broken,
-                }
-                .boxed_unsync()
-            }
-            _ => Full::new(Bytes::from(text))
-                .map_err(|never| match never {})
-                .boxed_unsync(),
+        if !is_reset {
+            return Ok(at_once(200, text));
         }
+        let frames = vec![Bytes::from(text[..60].to_owned())].into_iter();
+        let end = End::Broken;
+        Frames { frames, end }.boxed_unsync()
     };
     Ok(response.body(body).unwrap())
 }
@@ -347,51 +391,77 @@ fn call_of(text: &str, stream: bool) -> Vec<String> {
     calls
 }
 
-async fn soak(url: String, seconds: u64, connections: usize) {
-    let (client, url): (Sender, _) = (client(), Arc::new(url));
-    let (count, broken) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+/// What a soak talks to, and what it has counted.
+struct Soak {
+    client: Sender,
+    url: String,
+    upstream: String,
+    count: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Soak {
+    /// Sends one request, and checks everything about it.
+    async fn exchange(&self, kind: &str, stream: bool) {
+        let tag = self.count.fetch_add(1, Ordering::Relaxed);
+        let reply = send(&self.client, &self.url, request(kind, stream, tag)).await;
+        let seen = self.upstream.clone() + "/seen/" + &tag.to_string();
+        let seen = self.client.get(seen.parse().unwrap()).await.unwrap();
+        let seen = seen.into_body().collect().await.unwrap().to_bytes();
+        let expected = attempts(kind, stream).to_string();
+        assert_eq!(
+            seen,
+            expected.as_bytes(),
+            "how often the upstream saw {kind}, stream {stream}: {reply:?}"
+        );
+        let status = kind.strip_prefix("status-");
+        if kind == "reset" || status.is_some() {
+            let error = reply.expect_err("a reply that was never whole");
+            let error = error.as_str();
+            assert!(
+                status.is_none_or(|code| error.starts_with(code)),
+                "{kind}: {error}"
+            );
+            self.failed.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let text = reply.unwrap_or_else(|error| panic!("{kind}, stream {stream}: {error}"));
+        let calls = call_of(&text, stream);
+        assert_eq!(calls.len(), 1, "lost or doubled: {kind}: {text}");
+        let value: serde_json::Value = serde_json::from_str(&calls[0]).unwrap();
+        let of = (&value["limit"], &value["tag"]);
+        assert_eq!(of, (&50.into(), &tag.into()), "{kind}: {text}");
+        // Where the re-ask failed, the agent gets the first reply.
+        let is_first = value.get("path").is_none();
+        assert_eq!(is_first, kind.starts_with("reask-"), "{kind}: {text}");
+        if stream {
+            assert_eq!(text.matches("[DONE]").count(), 1, "{kind}: {text}");
+        }
+    }
+}
+
+async fn soak(soak: Soak, seconds: u64, connections: usize, pause: Duration) {
+    let soak = Arc::new(soak);
     let until = Instant::now() + Duration::from_secs(seconds);
     let mut tasks = Vec::new();
     for worker in 0..connections {
-        let (client, url) = (client.clone(), Arc::clone(&url));
-        let (count, broken) = (Arc::clone(&count), Arc::clone(&broken));
+        let soak = Arc::clone(&soak);
         tasks.push(tokio::spawn(async move {
             let mut turn = worker;
             while Instant::now() < until {
                 turn += 1;
-                let kind = KINDS[turn % KINDS.len()];
-                let stream = turn % 2 == 0;
-                let tag = count.fetch_add(1, Ordering::Relaxed);
-                let reply = send(&client, &url, request(kind, stream, tag)).await;
-                if kind == "reset" {
-                    assert!(reply.is_err(), "a reply that was never whole: {reply:?}");
-                    broken.fetch_add(1, Ordering::Relaxed);
-                    continue;
-                }
-                let text = reply.unwrap_or_else(|error| panic!("{kind}, stream {stream}: {error}"));
-                let calls = call_of(&text, stream);
-                assert_eq!(calls.len(), 1, "lost or doubled: {kind}: {text}");
-                let value: serde_json::Value = serde_json::from_str(&calls[0]).unwrap();
-                assert_eq!(
-                    (&value["limit"], &value["tag"]),
-                    (&50.into(), &tag.into()),
-                    "{kind}: {text}"
-                );
-                if stream {
-                    assert_eq!(text.matches("[DONE]").count(), 1, "{kind}: {text}");
-                }
+                soak.exchange(KINDS[turn % KINDS.len()], turn % 2 == 0)
+                    .await;
+                tokio::time::sleep(pause).await;
             }
         }));
     }
     for task in tasks {
         task.await.unwrap();
     }
-    let (count, broken) = (
-        count.load(Ordering::Relaxed),
-        broken.load(Ordering::Relaxed),
-    );
+    let [count, failed] = [&soak.count, &soak.failed].map(|count| count.load(Ordering::Relaxed));
     println!(
-        "{count} requests, {broken} of them broken by the upstream and seen as that; none lost or doubled"
+        "{count} requests, {failed} of them failed by the upstream and seen as that; none lost or doubled"
     );
 }
 
@@ -430,7 +500,18 @@ async fn main() {
             let rate = words.get(5).map(|rate| rate.parse().unwrap());
             run(word(1), word(2), number(3), number(4), rate).await;
         }
-        "soak" => soak(word(1), number(2) as u64, number(3)).await,
+        "soak" => {
+            let talk = Soak {
+                client: client(),
+                url: word(1),
+                upstream: word(4),
+                count: AtomicU64::new(0),
+                failed: AtomicU64::new(0),
+            };
+            let pause = words.get(5).map_or(0, |_| number(5)) as u64;
+            let pause = Duration::from_millis(pause);
+            soak(talk, number(2) as u64, number(3), pause).await;
+        }
         "hold" => hold(word(1), number(2), number(3) as u64).await,
         other => panic!("`{other}` is not known: upstream, bare, run, soak or hold"),
     }

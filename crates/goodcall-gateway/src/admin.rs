@@ -35,7 +35,7 @@ pub(crate) async fn respond<B>(
                 }
             });
         }
-        "/metrics" | "/goodcall" | "/goodcall/" | "/goodcall/calls" => {}
+        "/metrics" | "/goodcall" | "/goodcall/" | "/goodcall/requests" => {}
         _ => return None,
     }
     if let Some(token) = &live.config.admin.token
@@ -50,9 +50,13 @@ pub(crate) async fn respond<B>(
     Some(match request.uri().path() {
         "/metrics" => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            #[cfg(feature = "store")]
+            shared
+                .metrics
+                .set_store(live.store.as_ref().map(|store| store.figures()));
             reply(StatusCode::OK, kind, shared.metrics.text())
         }
-        "/goodcall/calls" => page::calls(shared, request.uri().query()),
+        "/goodcall/requests" => page::requests(shared, request.uri().query()).await,
         _ => page::page(),
     })
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use goodcall_core::{Policies, Reason};
 use goodcall_server::{
     GatewayLoopMode, GatewaySettings, GiveUpMode, ListenerSettings, LogTarget,
-    ObservabilitySettings, ReaskSettings, ReplySettings, TextCallMode, ToldUsage, UpstreamSettings,
+    ObservabilitySettings, ReaskSettings, ReplySettings, StoreTarget, TextCallMode, ToldUsage,
+    UpstreamSettings,
 };
 use goodcall_wire::TextCallScope;
 use goodcall_wire::relay::{GiveUp, RelaySettings, UsageMode};
@@ -54,7 +55,7 @@ pub struct GatewayConfig {
     pub reasks: ReaskLimits,
     /// The log of requests.
     pub log: LogConfig,
-    /// The calls that the page shows.
+    /// The requests that the page shows.
     pub store: StoreConfig,
     /// The page, metrics, health and readiness.
     pub admin: AdminConfig,
@@ -193,25 +194,26 @@ pub struct LogConfig {
     pub otlp: Option<String>,
 }
 
-/// The calls that the page shows.
+/// The requests that the page shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreConfig {
-    /// An SQLite file in which they survive a restart.
-    pub path: Option<PathBuf>,
-    /// Whether the page and the file show arguments.
+    /// Where they survive a restart.
+    pub target: Option<StoreTarget>,
+    /// Whether the page and the store show arguments.
     pub arguments: bool,
-    /// What the file keeps.
+    /// What the store keeps.
     pub retention: Retention,
 }
 
-/// How long the store keeps calls, and how large it may become. It never keeps more than a million.
+/// How long the store keeps requests, and how large it may become. It never keeps more than a million.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
-    /// How old a call may become.
+    /// How old a request may become.
     pub age: Option<Duration>,
-    /// Bytes that the file may take; the oldest calls are removed first.
+    /// Bytes that the store may take; the oldest requests are removed first. Those of a file are counted
+    /// as the file's size, those of a database as the text of its requests.
     pub bytes: Option<u64>,
 }
 
@@ -393,7 +395,7 @@ impl GatewayConfig {
         set(&mut self.log.target, settings.log);
         self.log.arguments = settings.log_arguments.is_on();
         self.log.otlp = settings.otlp.map(collector_url).transpose()?;
-        self.store.path = settings.store;
+        self.store.target = settings.store;
         self.store.arguments = settings.store_arguments.is_on();
         let days = settings.store_days;
         self.store.retention = Retention {

@@ -19,6 +19,7 @@
 //! ```
 
 mod admin;
+mod client_tls;
 mod clients;
 mod config;
 mod config_error;
@@ -41,7 +42,7 @@ mod passed_body;
 mod proxy;
 mod readiness;
 mod reask_budget;
-mod recent_calls;
+mod recent_requests;
 mod request_record;
 mod request_span;
 mod reused_connection;
@@ -59,6 +60,8 @@ pub use config::{
     LogConfig, NetworkProxy, ReaskLimits, Retention, StoreConfig, TlsFiles, UpstreamConfig,
 };
 pub use file_limit::raise_file_limit;
-pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget};
+pub use goodcall_server::{GatewayLoopMode, GatewaySettings, LogTarget, StoreTarget};
 pub use routes::RouteConfig;
 pub use server::Gateway;
+#[cfg(feature = "postgres")]
+pub use store::each_stored;

@@ -81,6 +81,16 @@ impl Log {
         }
     }
 
+    /// Writes that the store is away, or back.
+    #[cfg(feature = "store")]
+    pub(crate) fn store_event(&self, state: &str, cause: Option<&str>) {
+        let mut line = serde_json::json!({"time": now(), "store": state});
+        if let Some(cause) = cause {
+            line["cause"] = cause.into();
+        }
+        self.send(line.to_string());
+    }
+
     /// Waits until all lines are written, for a second at most.
     pub(crate) async fn flush(&self) {
         if let Some(sender) = &self.sender {

@@ -1,6 +1,8 @@
 //! Counters and histograms for Prometheus.
 
 use std::collections::HashSet;
+#[cfg(feature = "store")]
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder};
@@ -12,6 +14,8 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::error_reply::ErrorReply;
 use crate::request_record::{Judgement, Origin, RequestRecord};
+#[cfg(feature = "store")]
+use crate::store::StoreFigures;
 
 /// Tools that are counted by name. Clients choose the names, so there is a limit.
 const MOST_TOOLS: usize = 256;
@@ -163,6 +167,16 @@ struct Times {
     first_byte: Histogram,
 }
 
+/// What holds at this moment.
+#[derive(Debug, Default)]
+struct Gauges {
+    active: Gauge,
+    store_away: Gauge,
+    store_waiting: Gauge,
+    /// Counted by the store itself, and copied here.
+    store_dropped: Counter,
+}
+
 /// All counters of one gateway.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -174,7 +188,7 @@ pub(crate) struct Metrics {
     loops: Family<LoopLabels, Counter>,
     outcomes: OutcomeCounters,
     reasks: ReaskCounters,
-    active: Gauge,
+    gauges: Gauges,
     times: Times,
     tools: Names,
     models: Names,
@@ -196,7 +210,7 @@ impl Metrics {
             loops: Family::default(),
             outcomes: OutcomeCounters::default(),
             reasks: ReaskCounters::default(),
-            active: Gauge::default(),
+            gauges: Gauges::default(),
             times: Times {
                 added: Histogram::new(quick),
                 held: Histogram::new(slow),
@@ -268,8 +282,29 @@ impl Metrics {
             "Requests whose history is a loop, by signal",
             self.loops.clone(),
         );
-        all.register("active_requests", "Requests under way", self.active.clone());
+        self.register_gauges();
         self.register_times();
+    }
+
+    fn register_gauges(&mut self) {
+        let (all, gauges) = (&mut self.registry, &self.gauges);
+        let active = gauges.active.clone();
+        all.register("active_requests", "Requests under way", active);
+        all.register(
+            "store_away",
+            "1 while the store does not answer",
+            gauges.store_away.clone(),
+        );
+        all.register(
+            "store_waiting_requests",
+            "Requests that wait to be written into the store",
+            gauges.store_waiting.clone(),
+        );
+        all.register(
+            "store_dropped_requests",
+            "Requests that were not written into the store, since too many waited or it refused them",
+            gauges.store_dropped.clone(),
+        );
     }
 
     fn register_times(&mut self) {
@@ -303,11 +338,22 @@ impl Metrics {
 
     /// The number of requests under way.
     pub(crate) fn active(&self) -> i64 {
-        self.active.get()
+        self.gauges.active.get()
+    }
+
+    /// Takes over the state of the store, if there is one.
+    #[cfg(feature = "store")]
+    pub(crate) fn set_store(&self, figures: Option<StoreFigures>) {
+        let Some(figures) = figures else { return };
+        let gauges = &self.gauges;
+        gauges.store_away.set(i64::from(figures.is_away));
+        gauges.store_waiting.set(figures.waiting as i64);
+        let dropped = gauges.store_dropped.inner();
+        dropped.store(figures.dropped, Ordering::Relaxed);
     }
 
     pub(crate) fn begun(&self) {
-        self.active.inc();
+        self.gauges.active.inc();
     }
 
     /// Counts a request that was refused before it had a record.
@@ -320,7 +366,7 @@ impl Metrics {
     }
 
     pub(crate) fn ended(&self, record: &RequestRecord) {
-        self.active.dec();
+        self.gauges.active.dec();
         let protocol = record.exchange.protocol;
         let model = record.exchange.model.as_deref().unwrap_or_default();
         let model = self.models.get(model);

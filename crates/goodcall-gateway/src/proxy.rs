@@ -33,7 +33,7 @@ use crate::metrics::Metrics;
 use crate::passed_body::PassedBody;
 use crate::readiness::Readiness;
 use crate::reask_budget::ReaskBudget;
-use crate::recent_calls::RecentCalls;
+use crate::recent_requests::RecentRequests;
 use crate::request_record::{RequestRecord, Unjudged};
 use crate::routes::{self, Route};
 use crate::tunnel::Tunnels;
@@ -67,7 +67,7 @@ pub(crate) struct SharedState {
     /// What replies had that clients do not send back.
     pub(crate) memory: Memory,
     pub(crate) metrics: Metrics,
-    pub(crate) recent_calls: RecentCalls,
+    pub(crate) recent_requests: RecentRequests,
     /// The number of open requests.
     pub(crate) open: AtomicUsize,
     pub(crate) listener: ListenerState,

@@ -354,10 +354,10 @@ impl RequestRecord {
         }
         let live = shared.live();
         live.log.line(self);
-        let _calls = shared.recent_calls.add(self, &live.config.store);
+        let _request = shared.recent_requests.add(self, &live.config.store);
         #[cfg(feature = "store")]
         if let Some(store) = &live.store {
-            store.add(_calls);
+            store.add(_request);
         }
         drop(permit);
     }

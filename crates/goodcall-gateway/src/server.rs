@@ -16,7 +16,7 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::proxy::{ListenerState, LiveState, SharedState};
 use crate::readiness::Readiness;
-use crate::recent_calls::{RecentCall, RecentCalls};
+use crate::recent_requests::{RecentRequest, RecentRequests};
 use crate::routes::{self, Route};
 #[cfg(feature = "store")]
 use crate::store::Store;
@@ -41,7 +41,7 @@ impl Gateway {
             tools: ToolsCache::default(),
             memory: Memory::default(),
             metrics: Metrics::new(),
-            recent_calls: RecentCalls::new(earlier),
+            recent_requests: RecentRequests::new(earlier),
             open: AtomicUsize::new(0),
             listener: ListenerState::default(),
             readiness: Readiness::default(),
@@ -112,7 +112,12 @@ impl Gateway {
         // What is still open is cut off now, by the gateway and not by its client.
         own.is_stopping.store(true, Ordering::Relaxed);
         workers.end().await;
-        self.0.live().log.flush().await;
+        let live = self.0.live();
+        #[cfg(feature = "store")]
+        if let Some(store) = &live.store {
+            store.flush().await;
+        }
+        live.log.flush().await;
     }
 
     /// Serves the page, metrics, health and readiness on an address of their own, until the future is
@@ -142,20 +147,20 @@ fn is_loopback(listener: &TcpListener) -> bool {
     address.is_ok_and(|address| address.ip().is_loopback())
 }
 
-/// Makes what the settings ask for, and reads the calls that a store has kept. A log and a store
+/// Makes what the settings ask for, and reads the requests that a store has kept. A log and a store
 /// that do not change are taken over from `before`.
 fn live_state(
     config: GatewayConfig,
     before: Option<&LiveState>,
-) -> Result<(LiveState, Vec<RecentCall>), GatewayConfigError> {
+) -> Result<(LiveState, Vec<RecentRequest>), GatewayConfigError> {
     let log = match before {
         Some(before) if before.config.log == config.log => Arc::clone(&before.log),
         _ => Arc::new(Log::new(&config.log)),
     };
     #[cfg(feature = "store")]
-    let (store, kept) = store(&config, before)?;
+    let (store, kept) = store(&config, before, &log)?;
     #[cfg(not(feature = "store"))]
-    let kept = match &config.store.path {
+    let kept = match &config.store.target {
         Some(_) => {
             return Err(GatewayConfigError::new(
                 "store: this build has no store; build it with the feature `store`",
@@ -230,16 +235,17 @@ impl Recorders {
 fn store(
     config: &GatewayConfig,
     before: Option<&LiveState>,
-) -> Result<(Option<Arc<Store>>, Vec<RecentCall>), GatewayConfigError> {
-    match (&config.store.path, before) {
-        (Some(path), Some(before)) if before.config.store.path.as_ref() == Some(path) => {
+    log: &Arc<Log>,
+) -> Result<(Option<Arc<Store>>, Vec<RecentRequest>), GatewayConfigError> {
+    match (&config.store.target, before) {
+        (Some(target), Some(before)) if before.config.store.target.as_ref() == Some(target) => {
             if let Some(store) = &before.store {
                 store.keep(config.store.retention);
             }
             Ok((before.store.clone(), Vec::new()))
         }
-        (Some(path), _) => {
-            let (store, kept) = Store::open(path, config.store.retention)?;
+        (Some(target), _) => {
+            let (store, kept) = Store::open(target, config.store.retention, log)?;
             Ok((Some(Arc::new(store)), kept))
         }
         (None, _) => Ok((None, Vec::new())),

@@ -1,6 +1,5 @@
 //! The connections to the model provider.
 
-use std::path::Path;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -12,15 +11,13 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 
 use crate::config::{GatewayConfig, GatewayConfigError};
 use crate::error_reply::{ErrorReply, UpstreamError};
 use crate::network_proxy::{HopConnector, ProxyHop};
 use crate::proxy::{Body, full};
 use crate::reused_connection::{RememberingConnector, note_answer, was_closed_while_idle};
-use crate::workers;
+use crate::{client_tls, workers};
 
 /// Idle connections to the upstream that are kept open, per worker.
 const IDLE_CONNECTIONS: usize = 1024;
@@ -264,38 +261,12 @@ pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
 }
 
 fn tls(config: &GatewayConfig) -> Result<rustls::ClientConfig, GatewayConfigError> {
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider);
-    let builder = builder
-        .with_safe_default_protocol_versions()
-        .map_err(|error| GatewayConfigError::caused("TLS cannot be used", error))?;
-    let mut roots = rustls::RootCertStore::empty();
-    if config.upstream.url.scheme() == Some(&Scheme::HTTPS) {
-        let own = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(own.certs);
-        if let Some(path) = &config.upstream.ca {
-            roots.add_parsable_certificates(certificates(path)?);
-        }
-        if roots.is_empty() {
-            return Err(GatewayConfigError::new(
-                "no certificate is trusted here: install the system's, or name a PEM file with --upstream-ca",
-            ));
-        }
-    }
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, GatewayConfigError> {
-    let subject = format!("{}: no certificates", path.display());
-    let pem = std::fs::read(path).map_err(|error| GatewayConfigError::caused(&subject, error))?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    match found {
-        Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(GatewayConfigError::new(format!(
-            "{subject}: the file has none"
-        ))),
-        Err(error) => Err(GatewayConfigError::caused(&subject, error)),
-    }
+    let roots = if config.upstream.url.scheme() == Some(&Scheme::HTTPS) {
+        client_tls::trusted(config.upstream.ca.as_deref(), "--upstream-ca")?
+    } else {
+        rustls::RootCertStore::empty()
+    };
+    client_tls::client(roots)
 }
 
 /// The head of a request that may be sent again. It holds nothing of the buffer that it was read

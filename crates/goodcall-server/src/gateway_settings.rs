@@ -10,6 +10,7 @@ use serde::Deserialize;
 #[cfg(feature = "clap")]
 use crate::flag_values::{listen_address, switch, whole_number};
 use crate::layers::{Switch, parsed, settings};
+use crate::store_target::StoreTarget;
 
 settings! {
     /// Every setting of the gateway that a user may write. Unset ones have the default that
@@ -213,13 +214,14 @@ settings! {
         /// (http://localhost:4318/v1/traces)
         #[arg(long, env = "GOODCALL_OTLP", value_name = "URL")]
         pub otlp: Option<String>,
-        /// Keep what the page at /goodcall shows in an SQLite file
-        #[arg(long, env = "GOODCALL_STORE", value_name = "FILE")]
-        pub store: Option<PathBuf>,
-        /// Days for which the store keeps a call [default: until there are a million]
+        /// Keep what the page at /goodcall shows in an SQLite file, or in a PostgreSQL database that
+        /// several gateways share (postgres://user:password@host/database)
+        #[arg(long, env = "GOODCALL_STORE", value_name = "FILE|URL", hide_env_values = true)]
+        pub store: Option<StoreTarget>,
+        /// Days for which the store keeps a request [default: until there are a million]
         #[arg(long, env = "GOODCALL_STORE_DAYS", value_name = "N", value_parser = whole_number::<u64>)]
         pub store_days: Option<u64>,
-        /// Megabytes that the store takes at most; the oldest calls are removed first
+        /// Megabytes that the store takes at most; the oldest requests are removed first
         /// [default: any number]
         #[arg(long, env = "GOODCALL_STORE_MEGABYTES", value_name = "N", value_parser = whole_number::<u64>)]
         pub store_megabytes: Option<u64>,

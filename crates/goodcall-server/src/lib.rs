@@ -19,6 +19,7 @@ mod headers;
 mod layers;
 mod mcp_settings;
 mod same_site;
+mod store_target;
 
 pub use config_file::{ConfigFile, ConfigFileError, McpServerConfig};
 #[cfg(feature = "clap")]
@@ -36,3 +37,4 @@ pub use mcp_settings::{
     McpToolSettings, McpTools,
 };
 pub use same_site::{is_cross_site, is_from_foreign_page, is_loopback_authority};
+pub use store_target::StoreTarget;

@@ -14,8 +14,9 @@ pub(crate) struct Database {
 }
 
 enum Kind {
-    /// `calls`: one row per call, which is JSON.
-    Gateway,
+    /// One row per request, which is JSON; one per call in a file of an earlier version. Has the query
+    /// for all of them.
+    Gateway(&'static str),
     /// `message` and `part`, whose `data` is JSON.
     Opencode,
 }
@@ -28,8 +29,10 @@ impl Database {
             let query = format!("SELECT {column} FROM {table} LIMIT 1");
             connection.prepare(&query).is_ok()
         };
-        let kind = if has("calls", "entry") {
-            Kind::Gateway
+        let kind = if has("requests", "seq, entry") {
+            Kind::Gateway("SELECT entry FROM requests ORDER BY seq")
+        } else if has("calls", "id, entry") {
+            Kind::Gateway("SELECT entry FROM calls ORDER BY id")
         } else if has("message", "session_id, data") && has("part", "message_id, data") {
             Kind::Opencode
         } else {
@@ -40,16 +43,14 @@ impl Database {
 
     /// Returns true for the store of a gateway.
     pub(crate) fn is_gateway_store(&self) -> bool {
-        matches!(self.kind, Kind::Gateway)
+        matches!(self.kind, Kind::Gateway(_))
     }
 
     /// Calls `take` with the JSON text of each record, until it returns false.
     pub(crate) fn each(&self, mut take: impl FnMut(String) -> bool) -> rusqlite::Result<()> {
         match self.kind {
-            Kind::Gateway => {
-                let mut rows = self
-                    .connection
-                    .prepare("SELECT entry FROM calls ORDER BY id")?;
+            Kind::Gateway(query) => {
+                let mut rows = self.connection.prepare(query)?;
                 let mut rows = rows.query([])?;
                 while let Some(row) = rows.next()? {
                     if !take(row.get(0)?) {

@@ -20,9 +20,10 @@ impl LogFormat for GatewayLog {
 
     fn recognises(&self, record: Node<'_>) -> bool {
         let is_line = ["method", "path", "upstream_ms"];
-        let is_row = ["seq", "verdict", "attempt", "protocol"];
+        let is_row = ["id", "path", "status", "ms", "reasked"];
+        let is_early_row = ["seq", "verdict", "attempt", "protocol"];
         let has = |keys: &[&str]| keys.iter().all(|key| record.get(key).is_some());
-        has(&is_line) || has(&is_row)
+        has(&is_line) || has(&is_row) || has(&is_early_row)
     }
 
     fn order(&self, _record: Node<'_>) -> RecordOrder {
@@ -38,6 +39,9 @@ fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
     let root = record.root;
     if root.get("lines_left_out").is_some() {
         return Err(Unreadable::because("lines that the log left out"));
+    }
+    if root.get("store").is_some() {
+        return Err(Unreadable::because("a remark on the store"));
     }
     let mut turn = RecordedTurn::new(record.place.clone());
     turn.model = text(root, "model").map(Cow::Borrowed);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use goodcall_audit::CallJudge;
+use goodcall_audit::{CallJudge, each_stored, export_lines, export_parquet};
 use goodcall_core::Policies;
 use goodcall_wire::Tools;
 use rusqlite::Connection;
@@ -45,25 +45,26 @@ fn store_is_exported_as_lines_and_as_a_table_that_are_read_alike() {
     let scratch = Scratch::new();
     let store = scratch.path().join("store");
     let connection = Connection::open(&store).unwrap();
-    let first = r#"{"seq":1,"time":1763200000.5,"tool":"read","verdict":"good","attempt":0,"protocol":"openai","model":"m","arguments":"{\"path\":\"a\"}"}"#;
-    let second = r#"{"seq":2,"time":1763200001.5,"tool":"read","verdict":"bad","reason":"wrong_shape","attempt":1,"protocol":"openai","model":"m","arguments":"{}"}"#;
-    let table = "CREATE TABLE calls (id INTEGER PRIMARY KEY, time REAL, tool TEXT, verdict TEXT, entry TEXT)";
+    let first = r#"{"id":"a-1","time":1763200000.5,"path":"/v1/chat/completions","status":200,"protocol":"openai","model":"m","stream":false,"outcome":"cured","ms":5,"reasked":1,"calls":[{"tool":"read","verdict":"bad","reason":"wrong_shape","attempt":0,"arguments":"{}"},{"tool":"read","verdict":"good","attempt":1,"arguments":"{\"path\":\"a\"}"}]}"#;
+    let second = r#"{"id":"a-2","time":1763200001.5,"path":"/v1/models","status":200,"stream":false,"ms":5,"reasked":0}"#;
+    let table = "CREATE TABLE requests (seq INTEGER PRIMARY KEY, id TEXT, time REAL, entry TEXT)";
     connection.execute(table, []).unwrap();
     for entry in [first, second] {
-        let insert = "INSERT INTO calls (entry) VALUES (?1)";
+        let insert = "INSERT INTO requests (entry) VALUES (?1)";
         connection.execute(insert, [entry]).unwrap();
     }
     drop(connection);
+    let read = |take: &mut dyn FnMut(String) -> bool| each_stored(&store, take);
     let mut lines = Vec::new();
-    assert_eq!(goodcall_audit::export_lines(&store, &mut lines).unwrap(), 2);
-    assert_eq!(
-        String::from_utf8(lines).unwrap(),
-        format!("{first}\n{second}\n")
-    );
+    assert_eq!(export_lines(read, &mut lines).unwrap(), 2);
+    let text = String::from_utf8(lines).unwrap();
+    assert_eq!(text, format!("{first}\n{second}\n"));
+    let as_lines = scratch.path().join("calls.jsonl");
+    std::fs::write(&as_lines, text).unwrap();
 
     let path = scratch.path().join("calls.parquet");
     let file = std::fs::File::create(&path).unwrap();
-    assert_eq!(goodcall_audit::export_parquet(&store, file).unwrap(), 2);
+    assert_eq!(export_parquet(read, file).unwrap(), 2);
     let tools = r#"[{"name": "read", "parameters": {"type": "object", "properties": {
         "path": {"type": "string"}}, "required": ["path"]}}]"#;
     let tools = Tools::read(tools).unwrap();
@@ -73,12 +74,13 @@ fn store_is_exported_as_lines_and_as_a_table_that_are_read_alike() {
         text.lines().nth(1).unwrap().to_owned()
     };
     assert_eq!(counted(&store), "read m openai: calls 2, good 1, bad 1");
+    assert_eq!(counted(&as_lines), counted(&store));
     assert_eq!(counted(&path), counted(&store));
 
     let other = scratch.path().join("other");
     let connection = Connection::open(&other).unwrap();
     connection.execute("CREATE TABLE a (b TEXT)", []).unwrap();
-    let error = goodcall_audit::export_lines(&other, &mut Vec::new()).unwrap_err();
+    let error = each_stored(&other, &mut |_| true).unwrap_err();
     assert_eq!(error.to_string(), "it is not the store of a gateway");
 }
 

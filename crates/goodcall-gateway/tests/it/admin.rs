@@ -23,7 +23,7 @@ async fn own_paths_are_only_on_the_admin_address_if_there_is_one() {
     let admin = admin_of(&running).await;
     for path in [
         "/goodcall",
-        "/goodcall/calls",
+        "/goodcall/requests",
         "/metrics",
         "/healthz",
         "/readyz",
@@ -48,7 +48,7 @@ async fn page_and_metrics_need_the_token() {
         let client = Client::send(running.address, "GET", path, headers, "").await;
         client.end().await
     };
-    for path in ["/goodcall", "/goodcall/calls", "/metrics"] {
+    for path in ["/goodcall", "/goodcall/requests", "/metrics"] {
         let refused = ask(path, "").await;
         assert_eq!(refused.status, 401, "{path}");
         let challenge = refused.header("www-authenticate").unwrap();

@@ -35,7 +35,7 @@ async fn whole_reply_is_reasked() {
     let got = post(running.address, path, REQUEST).await;
     assert_eq!(got.body, reply(r#"{"a":2}"#));
     assert!(upstream.requests()[1].starts_with(&format!("POST {path} ")));
-    let calls = get(running.address, "/goodcall/calls").await.body;
+    let calls = get(running.address, "/goodcall/requests").await.body;
     assert!(
         calls.contains(r#""model":"anthropic.claude-5:0""#),
         "{calls}"

@@ -27,7 +27,7 @@ async fn whole_reply_is_reasked() {
         reply.header("goodcall-verdict"),
         Some("good=0 mended=1 bad=1 reasked=1")
     );
-    let calls = get(running.address, "/goodcall/calls").await.body;
+    let calls = get(running.address, "/goodcall/requests").await.body;
     assert!(calls.contains(r#""model":"gemini-3-pro""#), "{calls}");
 }
 

@@ -249,7 +249,7 @@ async fn half_a_call_reaches_the_client_before_the_rest_is_sent() {
     go_on.send(()).unwrap();
     assert!(client.end().await.body.ends_with("data: [DONE]\n\n"));
     wait_for_metric(running.address, "goodcall_observed_total{would=\"mend\"} 1").await;
-    let calls = get(running.address, "/goodcall/calls").await.body;
+    let calls = get(running.address, "/goodcall/requests").await.body;
     assert!(calls.contains(r#""verdict":"mended""#), "{calls}");
 }
 

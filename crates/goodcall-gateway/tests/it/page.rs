@@ -1,5 +1,8 @@
 //! The page and its data, in memory and in a store.
 
+#[cfg(feature = "store")]
+use goodcall_gateway::StoreTarget;
+
 use crate::support::*;
 
 #[tokio::test]
@@ -25,11 +28,11 @@ async fn page_shows_calls_without_values() {
         );
     }
     let foreign = "origin: http://evil.example\r\n";
-    let refused = Client::send(running.address, "GET", "/goodcall/calls", foreign, "").await;
+    let refused = Client::send(running.address, "GET", "/goodcall/requests", foreign, "").await;
     assert_eq!(refused.end().await.status, 403, "a page of another site");
-    let data = get(running.address, "/goodcall/calls").await;
+    let data = get(running.address, "/goodcall/requests").await;
     let data: serde_json::Value = serde_json::from_str(&data.body).unwrap();
-    let call = &data["calls"][0];
+    let call = &data["requests"][0]["calls"][0];
     assert_eq!(
         (&call["tool"], &call["verdict"]),
         (&"f".into(), &"mended".into())
@@ -45,8 +48,8 @@ async fn page_shows_calls_without_values() {
     );
     assert!(call.get("arguments").is_none(), "no arguments: {data}");
     let next = data["next"].as_u64().unwrap();
-    let data = get(running.address, &format!("/goodcall/calls?after={next}")).await;
-    assert!(data.body.contains(r#""calls":[]"#), "{}", data.body);
+    let data = get(running.address, &format!("/goodcall/requests?after={next}")).await;
+    assert!(data.body.contains(r#""requests":[]"#), "{}", data.body);
 }
 
 #[cfg(feature = "store")]
@@ -61,7 +64,7 @@ async fn stored_calls_survive_a_restart() {
     let address = upstream.start().await;
     let store = file.clone();
     let keep = move |config: &mut goodcall_gateway::GatewayConfig| {
-        config.store.path = Some(store);
+        config.store.target = Some(StoreTarget::File(store));
         config.store.arguments = true;
     };
     let running = gateway(address, keep.clone()).await;
@@ -69,19 +72,22 @@ async fn stored_calls_survive_a_restart() {
     // The store is written by a thread of its own: another gateway sees the call soon.
     let data = loop {
         let again = gateway(address, keep.clone()).await;
-        let data = get(again.address, "/goodcall/calls").await.body;
-        if !data.contains(r#""calls":[]"#) {
+        let data = get(again.address, "/goodcall/requests").await.body;
+        if !data.contains(r#""requests":[]"#) {
             break data;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };
     let data: serde_json::Value = serde_json::from_str(&data).unwrap();
-    let note = &data["calls"][0]["notes"][0];
+    let note = &data["requests"][0]["calls"][0]["notes"][0];
     assert_eq!(
         (&note["before"], &note["after"]),
         (&"\"17\"".into(), &"17".into())
     );
-    assert_eq!(data["calls"][0]["arguments"], r#"{"a": "17"}"#);
+    assert_eq!(
+        data["requests"][0]["calls"][0]["arguments"],
+        r#"{"a": "17"}"#
+    );
     #[cfg(unix)]
     for name in ["calls.sqlite", "calls.sqlite-wal", "calls.sqlite-shm"] {
         use std::os::unix::fs::PermissionsExt;

@@ -2,6 +2,8 @@
 
 use crate::support::*;
 use goodcall_gateway::GatewayConfig;
+#[cfg(feature = "store")]
+use goodcall_gateway::StoreTarget;
 
 #[tokio::test]
 async fn limits_and_shown_arguments_can_be_reloaded() {
@@ -19,7 +21,7 @@ async fn limits_and_shown_arguments_can_be_reloaded() {
     assert!(running.gateway.reload(config.clone()).unwrap().is_empty());
     let reply = post(running.address, CHAT, &chat(false)).await;
     assert_eq!(reply.status, 200);
-    let data = Client::send(running.address, "GET", "/goodcall/calls", "", "").await;
+    let data = Client::send(running.address, "GET", "/goodcall/requests", "", "").await;
     let data = data.end().await.body;
     assert!(data.contains(r#"{\"a\": \"17\"}"#), "{data}");
     // Fewer than are open: no new request is taken, and the open one ends as it should.
@@ -59,14 +61,14 @@ async fn store_can_be_added_by_a_reload() {
     let address = upstream.start().await;
     let running = gateway(address, |_| {}).await;
     let mut config = GatewayConfig::new(&format!("http://{address}")).unwrap();
-    config.store.path = Some(folder.join("calls.sqlite"));
+    config.store.target = Some(StoreTarget::File(folder.join("calls.sqlite")));
     running.gateway.reload(config.clone()).unwrap();
     // The same file is not opened twice.
     running.gateway.reload(config.clone()).unwrap();
     post(running.address, CHAT, &chat(false)).await;
     loop {
         let again = gateway(address, |other| other.store.clone_from(&config.store)).await;
-        let data = Client::send(again.address, "GET", "/goodcall/calls", "", "").await;
+        let data = Client::send(again.address, "GET", "/goodcall/requests", "", "").await;
         if data.end().await.body.contains(r#""verdict":"good""#) {
             break;
         }

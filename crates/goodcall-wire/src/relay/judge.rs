@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use goodcall_core::{Edit, Explain, Policies, Reason, StopReason, Style, Verdict};
+use goodcall_core::{
+    Edit, Explain, Policies, Reason, StopReason, Style, Verdict, unread_call_text,
+};
 
 use crate::call::RawCall;
 use crate::envelope::CallRewrite;
@@ -117,6 +119,11 @@ pub struct CallRecord {
     pub notes: Vec<CallNote>,
     /// The arguments as sent; empty for a call that was not judged.
     pub sent: String,
+    /// The arguments that were passed on in their place, for a mended call.
+    pub passed: Option<String>,
+    /// The text that tells the model what is wrong, for a bad call. The model reads it if it is asked
+    /// again.
+    pub told: Option<String>,
 }
 
 /// One change of a mended call, or one issue of a bad one.
@@ -154,6 +161,7 @@ impl CallDecision {
         if matches!(self.verdict, CallVerdict::Mended | CallVerdict::Bad) {
             self.record.verdict = CallVerdict::Bad;
             self.record.reason.get_or_insert("streamed");
+            self.record.passed = None;
             self.verdict = CallVerdict::Unjudged;
             self.arguments = None;
         }
@@ -217,6 +225,7 @@ impl Judge {
         decision.record.verdict = CallVerdict::Bad;
         decision.record.reason = Some(Reason::Malformed.name());
         text.clone_into(&mut decision.record.sent);
+        decision.record.told = Some(unread_call_text());
         decision
     }
 
@@ -245,12 +254,14 @@ impl Judge {
             Verdict::Good(_) => CallVerdict::Good,
             Verdict::Mended(mended) => {
                 decision.arguments = Some(mended.arguments.to_json());
+                record.passed.clone_from(&decision.arguments);
                 CallVerdict::Mended
             }
             Verdict::Bad(refusal) => {
                 record.reason = Some(refusal.reason.name());
                 let name = self.tools.alias_of(&call.name);
                 decision.text = Explain::new(self.settings.style).tool(name).text(&refusal);
+                record.told = Some(decision.text.clone());
                 CallVerdict::Bad
             }
         };
