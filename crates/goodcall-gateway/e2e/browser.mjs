@@ -78,6 +78,8 @@ async function look(name, page) {
   await page.locator('#requests tr.request button').first().click();
   await until(page, () => [...document.querySelectorAll('#requests h3')].some((head) => head.textContent === 'What the model read'));
   assert.ok(!await wide(), `${name}: an open call is wider than the screen`);
+  const isCut = await page.evaluate(() => document.querySelector('#requests').scrollWidth > document.querySelector('#requests').clientWidth);
+  assert.ok(!isCut, `${name}: the requests are cut off`);
   await page.selectOption('#verdict', '');
   assert.equal(await page.locator('#requests tr.detail').count(), 2, `${name}: both calls are open`);
   await page.screenshot({ path: screenshot.replace('.png', `-${name}.png`), fullPage: true });

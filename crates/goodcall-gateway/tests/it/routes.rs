@@ -242,3 +242,53 @@ fn unusable_key_file_is_refused_without_showing_its_line() {
     );
     assert!(!error.contains("not-hashed-secret"), "{error}");
 }
+
+#[tokio::test]
+async fn page_has_route_client_outcome_and_what_the_model_read() {
+    let upstream = Upstream::default();
+    upstream.reply_json(&chat_reply("{}"));
+    upstream.reply_json(&chat_reply(r#"{"a": "1"}"#));
+    let file = KeyFile::new("page", &format!("ada:{}\n", digest("k-ada")));
+    let (path, at) = (file.0.clone(), upstream.start().await);
+    let running = gateway(at, move |config| {
+        config.listener.client_keys = Some(path);
+        config.store.arguments = true;
+        config.upstream.routes = vec![RouteConfig::new("one", "/one", to(at))];
+    })
+    .await;
+    let headers = "authorization: Bearer k-ada\r\n";
+    let reply = ask(running.address, &format!("/one{CHAT}"), headers).await;
+    assert_eq!(reply.status, 200);
+    let data = get(running.address, "/goodcall/requests").await.body;
+    let data: serde_json::Value = serde_json::from_str(&data).unwrap();
+    let request = &data["requests"][0];
+    for (key, value) in [
+        ("route", "one"),
+        ("client", "ada"),
+        ("model", "m"),
+        ("protocol", "openai"),
+        ("outcome", "cured"),
+    ] {
+        assert_eq!(request[key], value, "{request}");
+    }
+    assert_eq!(
+        (&request["status"], &request["reasked"]),
+        (&200.into(), &1.into())
+    );
+    // The tokens of both replies, and those of the one that was asked for again.
+    assert_eq!(
+        (&request["input_tokens"], &request["reask_input_tokens"]),
+        (&10.into(), &5.into()),
+        "{request}"
+    );
+    let (bad, mended) = (&request["calls"][0], &request["calls"][1]);
+    assert_eq!(bad["arguments"], "{}");
+    let told = bad["told"].as_str().unwrap();
+    let asked = &upstream.requests()[1];
+    assert!(told.contains("missing a"), "{told}");
+    assert!(asked.contains("missing a"), "the model read it: {asked}");
+    assert_eq!(
+        (&mended["arguments"], &mended["passed"]),
+        (&r#"{"a": "1"}"#.into(), &r#"{"a":1}"#.into())
+    );
+}
