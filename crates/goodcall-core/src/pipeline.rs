@@ -239,6 +239,10 @@ impl<'s> Gate<'s> {
         }
         let mut gate = self.clone();
         gate.reading.policy = policy.clone().with(kept);
+        if gate.reading.policy == *policy {
+            // The arithmetic was kept as text already, and something else is wrong with it.
+            return None;
+        }
         let verdict = gate.check(raw);
         let is_worked_out = |change: &Change| {
             let mut changes = verdict.changes().iter();

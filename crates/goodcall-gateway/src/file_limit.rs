@@ -36,7 +36,7 @@ mod tests {
         let mut before = getrlimit(Resource::Nofile);
         // A soft limit that is the hard one already would show nothing.
         before.current = before.maximum.map_or(Some(1024), |hard| Some(hard - 1));
-        setrlimit(Resource::Nofile, before.clone()).expect("a soft limit may be lowered");
+        setrlimit(Resource::Nofile, before).expect("a soft limit may be lowered");
         let requests = raise_file_limit();
         let after = getrlimit(Resource::Nofile);
         assert_eq!(after.maximum, before.maximum);

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use goodcall_core::{
-    Gate, Limits, Policy, ReadOptions, Reason, Refusal, Schema, SchemaError, Tree, Verdict, check,
-    read,
+    Gate, Limits, Policy, ReadOptions, Reason, Refusal, Schema, SchemaError, StopReason, Tree,
+    Verdict, check, read,
 };
 use serde_json::{Value, json};
 
@@ -460,4 +460,36 @@ fn long_fence_is_linear() {
 fn many_line_ends_are_linear() {
     let raw = format!("{{'a': '{}", "\n".repeat(200_000));
     assert_eq!(on_stacks(move || reason(&raw)), Reason::Truncated);
+}
+
+/// Arithmetic that is read as text and still malformed is refused, not read again and again.
+#[test]
+fn malformed_arithmetic_is_refused_once() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    let schema = Schema::compile(&schema).expect("a schema");
+    for policy in [Policy::safe(), Policy::eager()] {
+        for raw in [r#"{"a":1.*/ "b":2}"#, r#"{"a": 2*/ 3}"#, r#"{"a": 1+/* }"#] {
+            let (schema, policy) = (schema.clone(), policy.clone());
+            let name = on_stacks(move || {
+                let gate = Gate::new(&schema).policy(policy.clone());
+                gate.check(raw).name()
+            });
+            assert_eq!(name, "bad", "{raw}");
+        }
+    }
+}
+
+#[test]
+fn backslash_at_the_end_of_a_key_is_within_the_text() {
+    let schema = anything();
+    for raw in ["\"{“\"\\", "{“\"\\", "{“a\\", "{'a\\", "{\"a\\", "{`a\\"] {
+        for stop in [
+            StopReason::Finished,
+            StopReason::Unknown,
+            StopReason::CutOff,
+        ] {
+            let verdict = Gate::new(&schema).stop(stop).check(raw);
+            assert_eq!(verdict.name(), "bad", "{raw}");
+        }
+    }
 }

@@ -382,7 +382,8 @@ impl SourceText<'_> {
         }
         loop {
             match self.bytes().get(at) {
-                None => return Some(KeyEnd::Open(at)),
+                // A backslash at the end of the text escapes nothing.
+                None => return Some(KeyEnd::Open(at.min(self.len()))),
                 Some(byte) if *byte == quote => return Some(KeyEnd::Closed(at + 1)),
                 Some(b'\n') => return None,
                 Some(b'\\') => at += 2,
