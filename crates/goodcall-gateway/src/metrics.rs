@@ -1,150 +1,37 @@
 //! Counters and histograms for Prometheus.
 
-use std::collections::HashSet;
 #[cfg(feature = "store")]
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use prometheus_client::encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use self::labels::{
+    CallLabels, ErrorLabels, FailureLabels, KnownNames, LoopLabels, ObservedLabels, OutcomeLabels,
+    ReasonLabels, RepairLabels, RequestLabels, RuleLabels, Source, TokenLabels, ToolOutcomeLabels,
+};
 use crate::error_reply::ErrorReply;
 use crate::request_record::{Judgement, Origin, RequestRecord};
 #[cfg(feature = "store")]
 use crate::store::StoreFigures;
 
-/// Tools that are counted by name. Clients choose the names, so there is a limit.
-const MOST_TOOLS: usize = 256;
-/// Characters of a tool's name that are kept.
-const MOST_CHARS: usize = 80;
+mod labels;
 
-/// Models that are counted by name.
-const MOST_MODELS: usize = 64;
-
-/// The name of a tool or a model, shared by all of its counters.
-type SharedName = Arc<str>;
-
-/// Names that clients choose, of which a limited number is counted apart.
-#[derive(Debug)]
-struct Names {
-    known: Mutex<HashSet<SharedName>>,
-    most: usize,
-}
-
-impl Names {
-    fn new(most: usize) -> Self {
-        let known = Mutex::default();
-        Self { known, most }
-    }
-
-    /// Returns the name that something is counted under.
-    fn get(&self, name: &str) -> SharedName {
-        let end = name.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
-        let name = &name[..end.unwrap_or(name.len())];
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(name) {
-            return Arc::clone(known);
-        }
-        if known.len() >= self.most {
-            return "(other)".into();
-        }
-        let name = SharedName::from(name);
-        known.insert(Arc::clone(&name));
-        name
-    }
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RequestLabels {
-    protocol: &'static str,
-    status: u32,
-    model: SharedName,
-    #[prometheus(flatten)]
-    origin: Origin,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct CallLabels {
-    tool: SharedName,
-    verdict: &'static str,
-    model: SharedName,
-    #[prometheus(flatten)]
-    origin: Origin,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RuleLabels {
-    tool: SharedName,
-    rule: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ReasonLabels {
-    tool: SharedName,
-    reason: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ErrorLabels {
-    code: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct FailureLabels {
-    code: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OutcomeLabels {
-    outcome: &'static str,
-    model: SharedName,
-    #[prometheus(flatten)]
-    origin: Origin,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct TokenLabels {
-    kind: &'static str,
-    model: SharedName,
-    #[prometheus(flatten)]
-    origin: Origin,
-}
-
-/// Labels that are there only where there are routes or clients.
-impl EncodeLabelSet for Origin {
-    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> std::fmt::Result {
-        for (label, value) in [("route", &self.route), ("client", &self.client)] {
-            if let Some(value) = value {
-                (label, value.as_ref()).encode(encoder.encode_label())?;
-            }
-        }
-        Ok(())
-    }
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ObservedLabels {
-    would: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RepairLabels {
-    repair: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct LoopLabels {
-    signal: &'static str,
-}
+/// The upper ends of the buckets for the gateway's own time, in seconds.
+const QUICK: [f64; 12] = [
+    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.1,
+    1.0,
+];
+/// The upper ends of the buckets for the time of a model, in seconds.
+const SLOW: [f64; 11] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// Re-asks, what became of them, and repairs around calls.
 #[derive(Debug, Default)]
 struct ReaskCounters {
-    sent: Counter,
+    sent: Family<Source, Counter>,
     repairs: Family<RepairLabels, Counter>,
     failed: Family<FailureLabels, Counter>,
 }
@@ -153,6 +40,7 @@ struct ReaskCounters {
 #[derive(Debug, Default)]
 struct OutcomeCounters {
     outcomes: Family<OutcomeLabels, Counter>,
+    tools: Family<ToolOutcomeLabels, Counter>,
     errors: Family<ErrorLabels, Counter>,
     observed: Family<ObservedLabels, Counter>,
     tokens: Family<TokenLabels, Counter>,
@@ -163,8 +51,8 @@ struct OutcomeCounters {
 struct Times {
     added: Histogram,
     held: Histogram,
-    upstream: Histogram,
-    first_byte: Histogram,
+    upstream: Family<Source, Histogram, fn() -> Histogram>,
+    first_byte: Family<Source, Histogram, fn() -> Histogram>,
 }
 
 /// What holds at this moment.
@@ -190,17 +78,12 @@ pub(crate) struct Metrics {
     reasks: ReaskCounters,
     gauges: Gauges,
     times: Times,
-    tools: Names,
-    models: Names,
+    names: KnownNames,
 }
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let quick = [
-            0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01,
-            0.1, 1.0,
-        ];
-        let slow = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+        let slow: fn() -> Histogram = || Histogram::new(SLOW);
         let mut metrics = Self {
             registry: Registry::with_prefix("goodcall"),
             requests: Family::default(),
@@ -212,13 +95,12 @@ impl Metrics {
             reasks: ReaskCounters::default(),
             gauges: Gauges::default(),
             times: Times {
-                added: Histogram::new(quick),
-                held: Histogram::new(slow),
-                upstream: Histogram::new(slow),
-                first_byte: Histogram::new(slow),
+                added: Histogram::new(QUICK),
+                held: slow(),
+                upstream: Family::new_with_constructor(slow),
+                first_byte: Family::new_with_constructor(slow),
             },
-            tools: Names::new(MOST_TOOLS),
-            models: Names::new(MOST_MODELS),
+            names: KnownNames::default(),
         };
         metrics.register();
         metrics
@@ -266,6 +148,11 @@ impl Metrics {
             "outcomes",
             "Requests with calls, by what the client got after all re-asks",
             self.outcomes.outcomes.clone(),
+        );
+        all.register(
+            "tool_outcomes",
+            "Tools that a request's replies call, by what the client got after all re-asks",
+            self.outcomes.tools.clone(),
         );
         all.register(
             "observed",
@@ -358,47 +245,52 @@ impl Metrics {
 
     /// Counts a request that was refused before it had a record.
     pub(crate) fn busy(&self) {
-        let code = ErrorReply::Busy.code();
-        self.outcomes
-            .errors
-            .get_or_create(&ErrorLabels { code })
-            .inc();
+        self.count_error(ErrorReply::Busy.code(), &Origin::default());
+    }
+
+    fn count_error(&self, code: &'static str, origin: &Origin) {
+        let origin = origin.clone();
+        let labels = ErrorLabels { code, origin };
+        self.outcomes.errors.get_or_create(&labels).inc();
     }
 
     pub(crate) fn ended(&self, record: &RequestRecord) {
         self.gauges.active.dec();
         let protocol = record.exchange.protocol;
         let model = record.exchange.model.as_deref().unwrap_or_default();
-        let model = self.models.get(model);
+        let source = Source {
+            model: self.names.model(model),
+            origin: record.exchange.origin.clone(),
+        };
         let labels = RequestLabels {
             protocol: protocol.map_or("other", |protocol| protocol.name()),
             status: u32::from(record.status),
-            model: model.clone(),
-            origin: record.exchange.origin.clone(),
+            source: source.clone(),
         };
         self.requests.get_or_create(&labels).inc();
         if let Some(error) = record.error {
-            let code = error.code();
-            self.outcomes
-                .errors
-                .get_or_create(&ErrorLabels { code })
-                .inc();
+            self.count_error(error.code(), &source.origin);
         }
         if let Some(signal) = record.history.loop_signal {
             self.loops.get_or_create(&LoopLabels { signal }).inc();
         }
-        self.count_reasks(&record.judgement);
-        let of = (&model, &record.exchange.origin);
-        self.count_outcome(&record.judgement, of);
-        self.count_calls(&record.judgement, of);
-        self.observe_times(record);
+        self.count_reasks(&record.judgement, &source);
+        self.count_outcome(&record.judgement, &source);
+        let source = source.without_client();
+        self.count_calls(&record.judgement, &source);
+        self.observe_times(record, &source);
     }
 
-    fn count_reasks(&self, judgement: &Judgement) {
-        self.reasks.sent.inc_by(u64::from(judgement.reasked));
+    fn count_reasks(&self, judgement: &Judgement, source: &Source) {
+        if judgement.reasked > 0 {
+            let sent = self.reasks.sent.get_or_create(source);
+            sent.inc_by(u64::from(judgement.reasked));
+        }
         if let Some(failure) = judgement.reask_failed {
-            let code = failure.code().into_owned();
-            let labels = FailureLabels { code };
+            let labels = FailureLabels {
+                code: failure.code().into_owned(),
+                source: source.clone(),
+            };
             self.reasks.failed.get_or_create(&labels).inc();
         }
         for repair in &judgement.repairs {
@@ -408,19 +300,17 @@ impl Metrics {
     }
 
     /// Counts what the client got, or would have got, and what it cost.
-    fn count_outcome(&self, judgement: &Judgement, (model, origin): (&SharedName, &Origin)) {
+    fn count_outcome(&self, judgement: &Judgement, source: &Source) {
         if let Some(outcome) = judgement.outcome() {
-            let (model, origin) = (model.clone(), origin.clone());
-            let labels = OutcomeLabels {
-                outcome,
-                model,
-                origin,
-            };
+            let source = source.clone();
+            let labels = OutcomeLabels { outcome, source };
             self.outcomes.outcomes.get_or_create(&labels).inc();
         }
         if let Some(would_have) = judgement.would_have {
-            let would = would_have.name();
-            let labels = ObservedLabels { would };
+            let labels = ObservedLabels {
+                would: would_have.name(),
+                source: source.clone(),
+            };
             self.outcomes.observed.get_or_create(&labels).inc();
         }
         let (tokens, refused) = judgement.tokens;
@@ -431,24 +321,22 @@ impl Metrics {
             ("refused_output", refused.output),
         ] {
             if count > 0 {
-                let (model, origin) = (model.clone(), origin.clone());
-                let labels = TokenLabels {
-                    kind,
-                    model,
-                    origin,
-                };
+                let source = source.clone();
+                let labels = TokenLabels { kind, source };
                 self.outcomes.tokens.get_or_create(&labels).inc_by(count);
             }
         }
     }
 
-    fn observe_times(&self, record: &RequestRecord) {
+    fn observe_times(&self, record: &RequestRecord, source: &Source) {
         let (judgement, timing) = (&record.judgement, &record.timing);
         let protocol = record.exchange.protocol;
         if let Some(first_byte) = timing.first_byte {
-            self.times.first_byte.observe(first_byte.as_secs_f64());
+            let times = self.times.first_byte.get_or_create(source);
+            times.observe(first_byte.as_secs_f64());
         }
-        self.times.upstream.observe(timing.upstream().as_secs_f64());
+        let upstream = self.times.upstream.get_or_create(source);
+        upstream.observe(timing.upstream().as_secs_f64());
         if protocol.is_some() {
             self.times.added.observe(timing.own.as_secs_f64());
         }
@@ -457,28 +345,41 @@ impl Metrics {
         }
     }
 
-    fn count_calls(&self, judgement: &Judgement, (model, origin): (&SharedName, &Origin)) {
+    fn count_calls(&self, judgement: &Judgement, source: &Source) {
         for call in &judgement.calls {
-            let tool = self.tools.get(&call.tool);
+            let tool = self.names.tool(&call.tool, &source.model);
             let verdict = call.verdict.name();
             if let Some(reason) = call.reason {
-                let tool = tool.clone();
-                self.refusals
-                    .get_or_create(&ReasonLabels { tool, reason })
-                    .inc();
+                let labels = ReasonLabels {
+                    tool: tool.clone(),
+                    reason,
+                    origin: source.origin.clone(),
+                };
+                self.refusals.get_or_create(&labels).inc();
             } else {
                 for note in &call.notes {
-                    let (tool, rule) = (tool.clone(), note.rule);
-                    self.mends.get_or_create(&RuleLabels { tool, rule }).inc();
+                    let labels = RuleLabels {
+                        tool: tool.clone(),
+                        rule: note.rule,
+                        origin: source.origin.clone(),
+                    };
+                    self.mends.get_or_create(&labels).inc();
                 }
             }
             let labels = CallLabels {
                 tool,
                 verdict,
-                model: model.clone(),
-                origin: origin.clone(),
+                source: source.clone(),
             };
             self.calls.get_or_create(&labels).inc();
+        }
+        for (tool, outcome) in judgement.tool_outcomes() {
+            let labels = ToolOutcomeLabels {
+                tool: self.names.tool(tool, &source.model),
+                outcome,
+                source: source.clone(),
+            };
+            self.outcomes.tools.get_or_create(&labels).inc();
         }
     }
 

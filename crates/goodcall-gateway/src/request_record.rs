@@ -1,6 +1,7 @@
 //! What is remembered of one request until it is written to the log, the metrics and the page.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -93,6 +94,8 @@ pub(crate) struct Judgement {
     /// The number of repeated calls that were left out.
     pub(crate) dropped: u32,
     pub(crate) calls: Vec<CallRecord>,
+    /// True if the client did not get a whole reply.
+    pub(crate) is_cut_off: bool,
     /// What the last reply says about itself.
     pub(crate) reply: ReplyFacts,
 }
@@ -100,18 +103,42 @@ pub(crate) struct Judgement {
 impl Judgement {
     /// What the client got in the end; `None` if there were no calls, or the gateway only observes.
     pub(crate) fn outcome(&self) -> Option<&'static str> {
-        if self.would_have.is_some() {
-            return None;
-        }
-        let last = self.calls.iter().map(|call| call.attempt).max()?;
-        let worst = self.calls.iter().filter(|call| call.attempt == last);
+        let is_told = self.would_have.is_none();
+        is_told.then(|| self.outcome_of(|_| true))?
+    }
+
+    /// What the client got of each tool that was called, in the order of the names; nothing if the gateway
+    /// only observes.
+    pub(crate) fn tool_outcomes(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let calls = self.calls.iter().filter(|_| self.would_have.is_none());
+        let tools: BTreeSet<_> = calls.map(|call| call.tool.as_str()).collect();
+        let outcome = |tool| Some((tool, self.outcome_of(|call| call.tool == tool)?));
+        tools.into_iter().filter_map(outcome)
+    }
+
+    /// What the client got of some of the calls. Bad ones that are in no later reply are cured; it is not
+    /// known what becomes of them if that reply did not reach the client.
+    fn outcome_of(&self, is_meant: impl Fn(&CallRecord) -> bool) -> Option<&'static str> {
+        let calls = || self.calls.iter().filter(|call| is_meant(call));
+        let last = calls().map(|call| call.attempt).max()?;
+        let worst = calls().filter(|call| call.attempt == last);
         let worst = worst.map(|call| call.verdict).max()?;
-        Some(match worst {
-            CallVerdict::Bad if self.reask_failed.is_none() && last < self.reasked => "cured",
-            CallVerdict::Bad => "bad",
-            _ if self.reasked > 0 => "cured",
-            other => other.name(),
-        })
+        let is_bad = |call: &CallRecord| call.verdict == CallVerdict::Bad;
+        match worst {
+            CallVerdict::Bad if last == self.last_reply() => Some("bad"),
+            CallVerdict::Bad => (!self.is_cut_off).then_some("cured"),
+            _ if calls().any(is_bad) => Some("cured"),
+            other => Some(other.name()),
+        }
+    }
+
+    /// The index of the reply that the client got, among those to its request.
+    fn last_reply(&self) -> u32 {
+        if self.reask_failed.is_none() {
+            return self.reasked;
+        }
+        let attempts = self.calls.iter().map(|call| call.attempt);
+        attempts.max().unwrap_or_default()
     }
 }
 
@@ -347,6 +374,7 @@ impl RequestRecord {
             return;
         };
         self.timing.total = self.timing.started.elapsed();
+        self.judgement.is_cut_off = self.error.is_some();
         let shared = Arc::clone(&self.shared);
         shared.metrics.ended(self);
         if let Some(span) = self.span.take() {

@@ -15,6 +15,7 @@ mod faults;
 mod gemini;
 mod limits;
 mod memory;
+mod metrics;
 mod network_proxy;
 mod observe;
 mod page;

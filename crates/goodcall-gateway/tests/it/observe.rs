@@ -222,7 +222,8 @@ async fn every_byte_passes_as_sent_and_the_metrics_tell_what_would_have_been() {
             );
             let count = told.entry(would).or_default();
             *count += 1;
-            let line = format!("goodcall_observed_total{{would=\"{would}\"}} {count}\n");
+            let line =
+                format!("goodcall_observed_total{{would=\"{would}\",model=\"m\"}} {count}\n");
             let waited = wait_for_metric(running.address, &line);
             let waited = tokio::time::timeout(std::time::Duration::from_secs(60), waited).await;
             assert!(waited.is_ok(), "{what}: not told as {line}");
@@ -248,7 +249,11 @@ async fn half_a_call_reaches_the_client_before_the_rest_is_sent() {
     client.until(r#""arguments":"{\"a\":""#).await;
     go_on.send(()).unwrap();
     assert!(client.end().await.body.ends_with("data: [DONE]\n\n"));
-    wait_for_metric(running.address, "goodcall_observed_total{would=\"mend\"} 1").await;
+    wait_for_metric(
+        running.address,
+        "goodcall_observed_total{would=\"mend\",model=\"m\"} 1",
+    )
+    .await;
     let calls = get(running.address, "/goodcall/requests").await.body;
     assert!(calls.contains(r#""verdict":"mended""#), "{calls}");
 }
@@ -272,7 +277,11 @@ async fn compressed_replies_are_judged_and_pass_compressed() {
     let got = post(running.address, CHAT, &chat(false)).await;
     assert_eq!(got.header("content-encoding"), Some("gzip"));
     assert!(got.raw_body == bytes, "the reply as it came");
-    wait_for_metric(running.address, "goodcall_observed_total{would=\"mend\"} 1").await;
+    wait_for_metric(
+        running.address,
+        "goodcall_observed_total{would=\"mend\",model=\"m\"} 1",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -299,5 +308,9 @@ async fn quoted_call_of_an_error_stays_an_error() {
     let running = gateway(upstream.start().await, observing).await;
     let got = post(running.address, CHAT, &chat(false)).await;
     assert_eq!((got.status, got.body), (400, error.to_string()));
-    wait_for_metric(running.address, "goodcall_observed_total{would=\"mend\"} 1").await;
+    wait_for_metric(
+        running.address,
+        "goodcall_observed_total{would=\"mend\",model=\"m\"} 1",
+    )
+    .await;
 }

@@ -45,9 +45,10 @@ async fn limits_forbid_reasks_and_are_named() {
         for (name, change) in forbid {
             let (requests, metrics) = ask(change, stream).await;
             assert_eq!(requests, 1, "{name}");
-            let failure = format!("goodcall_reask_failures_total{{code=\"limit_{name}\"}} 1\n");
+            let failure =
+                format!("goodcall_reask_failures_total{{code=\"limit_{name}\",model=\"m\"}} 1\n");
             assert!(metrics.contains(&failure), "{name}: {metrics}");
-            assert!(metrics.contains("goodcall_reasks_total 0\n"), "{metrics}");
+            assert!(!metrics.contains("goodcall_reasks_total{"), "{metrics}");
             let outcome = "goodcall_outcomes_total{outcome=\"bad\",model=\"m\"} 1\n";
             assert!(metrics.contains(outcome), "{metrics}");
         }
@@ -70,8 +71,11 @@ async fn percentage_counts_from_the_eleventh_reask() {
         post(running.address, CHAT, &chat(false)).await;
     }
     let metrics = get(running.address, "/metrics").await.body;
-    assert!(metrics.contains("goodcall_reasks_total 10\n"), "{metrics}");
-    let line = "goodcall_reask_failures_total{code=\"limit_percent\"} 2\n";
+    assert!(
+        metrics.contains("goodcall_reasks_total{model=\"m\"} 10\n"),
+        "{metrics}"
+    );
+    let line = "goodcall_reask_failures_total{code=\"limit_percent\",model=\"m\"} 2\n";
     assert!(metrics.contains(line), "{metrics}");
 }
 
@@ -92,7 +96,7 @@ async fn breaker_opens_after_failures_in_a_row_and_closes_again() {
     post(running.address, CHAT, &chat(false)).await;
     assert_eq!(upstream.requests().len(), 5, "no third re-ask");
     let metrics = get(running.address, "/metrics").await.body;
-    let line = "goodcall_reask_failures_total{code=\"limit_breaker\"} 1\n";
+    let line = "goodcall_reask_failures_total{code=\"limit_breaker\",model=\"m\"} 1\n";
     assert!(metrics.contains(line), "{metrics}");
 
     let upstream = Upstream::default();

@@ -224,6 +224,9 @@ async fn clients_need_a_key_and_are_named_in_the_metrics() {
     for line in [
         r#"goodcall_requests_total{protocol="openai",status="200",model="m",client="ada"} 2"#,
         r#"goodcall_tokens_total{kind="input",model="m",client="team: search"} 5"#,
+        r#"goodcall_outcomes_total{outcome="good",model="m",client="ada"} 2"#,
+        // Those of tools have no client, of whom there may be many.
+        r#"goodcall_calls_total{tool="f",verdict="good",model="m"} 3"#,
         r#"goodcall_errors_total{code="client_unknown"} 3"#,
     ] {
         assert!(metrics.contains(line), "{line}: {metrics}");
