@@ -1,6 +1,6 @@
 //! A difference between what was sent and what came out, as a Python object.
 
-use goodcall_core::{self as core, Edit};
+use goodcall_core as core;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 
@@ -23,11 +23,11 @@ pub(crate) struct Change {
 
 impl Change {
     pub(crate) fn of(py: Python<'_>, change: &core::Change) -> PyResult<Self> {
-        let side = |text: Option<&str>| match (text, &change.edit) {
-            (None, _) => Ok(py.None()),
+        let side = |text: Option<&str>| match text {
+            None => Ok(py.None()),
             // Pieces of raw text are strings here; values are themselves.
-            (Some(text), Edit::Text) => Ok(PyString::new(py, text).into_any().unbind()),
-            (Some(text), _) => text_to_python(py, text).map(Bound::unbind),
+            Some(text) if change.is_text => Ok(PyString::new(py, text).into_any().unbind()),
+            Some(text) => text_to_python(py, text).map(Bound::unbind),
         };
         Ok(Self {
             rule: change.rule.name().to_owned(),
@@ -35,10 +35,7 @@ impl Change {
             path: change.pointer.as_str().to_owned(),
             before: side(change.before.as_deref())?,
             after: side(change.after.as_deref())?,
-            moved_from: match &change.edit {
-                Edit::Move { from } => Some(from.as_str().to_owned()),
-                _ => None,
-            },
+            moved_from: change.from.as_ref().map(|from| from.as_str().to_owned()),
             span: (change.span.start, change.span.end),
             count: change.count,
             sentence: change.sentence(),

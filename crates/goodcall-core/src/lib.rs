@@ -74,7 +74,7 @@ pub use parse::{
 pub use pipeline::{Gate, check};
 pub use policy::{Formats, Policies, Policy, UnknownPolicy, name_fits};
 pub use report::{
-    Actual, Bound, Change, Changes, Edit, Expected, ExpectedArray, ExpectedNumber, ExpectedObject,
+    Actual, Bound, Change, Changes, Expected, ExpectedArray, ExpectedNumber, ExpectedObject,
     ExpectedProse, ExpectedString, Issue, IssueKind, JsonType, Key, Mended, Moved, Reason, Refusal,
     SharedExpected, SyntaxExpectation, Types, Verdict,
 };

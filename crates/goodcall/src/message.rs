@@ -1,6 +1,6 @@
 //! A conversation in no provider's form: messages, calls and outcomes.
 
-use goodcall_core::{Change, Edit, Level, StopReason, Structured};
+use goodcall_core::{Change, Level, StopReason, Structured};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -417,15 +417,11 @@ pub struct ChangeRecord {
 
 impl From<&Change> for ChangeRecord {
     fn from(change: &Change) -> Self {
-        let from = match &change.edit {
-            Edit::Move { from } => Some(from.as_str().to_owned()),
-            _ => None,
-        };
         Self {
             rule: change.rule.name().to_owned(),
             level: change.level,
             path: change.pointer.as_str().to_owned(),
-            from,
+            from: change.from.as_ref().map(|from| from.as_str().to_owned()),
             before: change.before.clone().map(Into::into),
             after: change.after.clone().map(Into::into),
         }

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::edits::{TrialEdit, TrialEditKind, apply_all, edit_for, needs_no_value};
+use super::edits::{Advised, Destination, apply_all, destination, needs_no_value};
 use super::issues::issues;
 use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
 use crate::names::{envelope, nearest_name};
@@ -124,7 +124,7 @@ struct AdviceRounds<'r> {
 /// The edits of one round. No member is moved twice, and no two to one place.
 #[derive(Default)]
 struct EditPlan {
-    acts: Vec<TrialEdit>,
+    acts: Vec<Advised>,
     moved: HashSet<Pointer>,
     filled: HashSet<Pointer>,
     unwrapped: Vec<Pointer>,
@@ -132,7 +132,7 @@ struct EditPlan {
 
 /// What becomes of the edit that an issue asks for.
 enum EditDecision {
-    Make(TrialEdit),
+    Make(Advised),
     /// Another issue asks for it already.
     AlreadyPlanned,
     /// It is in conflict with other edits, or its member is needed in its place.
@@ -175,7 +175,7 @@ impl AdviceRounds<'_> {
 
     /// Plans the edits that these issues ask for: wrappers first, then missing members, then the
     /// others. Edits that are not made are withdrawn from their issues.
-    fn plan(&self, issues: &mut [Issue]) -> Vec<TrialEdit> {
+    fn plan(&self, issues: &mut [Issue]) -> Vec<Advised> {
         let rank = |issue: &Issue| match issue.kind {
             IssueKind::Wrapped => 0,
             IssueKind::Missing => 1,
@@ -196,36 +196,36 @@ impl AdviceRounds<'_> {
     }
 
     fn decide(&self, issue: &Issue, plan: &EditPlan) -> EditDecision {
-        let (from, kind) = edit_for(issue);
+        let (from, to) = destination(issue);
         if plan.moved.contains(&from) {
             return EditDecision::AlreadyPlanned;
         }
         let in_wrapper = plan.unwrapped.iter().any(|wrapper| from.is_within(wrapper));
-        let filled = matches!(&kind, TrialEditKind::Move(to) if plan.filled.contains(to));
+        let filled = matches!(&to, Destination::Place(to) if plan.filled.contains(to));
         if in_wrapper || filled || self.needed_in_place.contains(&from) {
             return EditDecision::Withdraw;
         }
-        let may_uncover_issues = match kind {
-            TrialEditKind::Remove => {
+        let may_uncover_issues = match to {
+            Destination::Nowhere => {
                 issue.kind == IssueKind::Type && self.call_schema.schema.has_conditions()
             }
-            TrialEditKind::Move(_) | TrialEditKind::Unwrap(_) => true,
+            Destination::Place(_) | Destination::Unwrapped(_) => true,
         };
-        EditDecision::Make(TrialEdit {
+        EditDecision::Make(Advised {
             from,
-            kind,
+            to,
             may_uncover_issues,
         })
     }
 }
 
 impl EditPlan {
-    fn add(&mut self, act: TrialEdit) {
+    fn add(&mut self, act: Advised) {
         self.moved.insert(act.from.clone());
-        match &act.kind {
-            TrialEditKind::Move(to) => drop(self.filled.insert(to.clone())),
-            TrialEditKind::Unwrap(_) => self.unwrapped.push(act.from.clone()),
-            TrialEditKind::Remove => {}
+        match &act.to {
+            Destination::Place(to) => drop(self.filled.insert(to.clone())),
+            Destination::Unwrapped(_) => self.unwrapped.push(act.from.clone()),
+            Destination::Nowhere => {}
         }
         self.acts.push(act);
     }

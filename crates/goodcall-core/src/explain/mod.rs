@@ -30,7 +30,7 @@ pub use server_faults::{
 pub use skipped_calls::{accepted_text, no_result_text, not_run_text, unread_call_text};
 pub use structured::Structured;
 
-use crate::report::{Change, Edit, Issue, Reason, Refusal};
+use crate::report::{Change, Issue, Reason, Refusal};
 use crate::snippet::clip;
 
 /// The form of the text for a refusal.
@@ -281,8 +281,8 @@ impl Change {
         let short = |text: &crate::snippet::Snippet| clip(text, crate::report::Actual::MOST_CHARS);
         let before = self.before.as_ref().map(short);
         let after = self.after.as_ref().map(short);
-        let what = match (&self.edit, before, after) {
-            (Edit::Move { from }, _, _) => format!("was {}", phrase::path(from)),
+        let what = match (&self.from, before, after) {
+            (Some(from), _, _) => format!("was {}", phrase::path(from)),
             (_, Some(before), Some(after)) => format!("{before} was read as {after}"),
             (_, Some(before), None) => format!("{before} was left out"),
             (_, None, Some(after)) => format!("{after} was put in"),

@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use super::phrase;
-use crate::report::{Change, Changes, Edit, Issue, IssueKind, Reason, Refusal, Verdict};
+use crate::report::{Change, Changes, Issue, IssueKind, Reason, Refusal, Verdict};
 use crate::rule::Level;
 use crate::tree::Tree;
 
@@ -60,22 +60,21 @@ impl Serialize for Refusal {
 /// value was moved.
 impl Serialize for Change {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let side = |text| match self.edit {
-            Edit::Text => Side::Text(text),
-            _ => Side::Json(text),
+        let side = |text| {
+            if self.is_text {
+                Side::Text(text)
+            } else {
+                Side::Json(text)
+            }
         };
-        let from = match &self.edit {
-            Edit::Move { from } => Some(from),
-            _ => None,
-        };
-        let more = usize::from(from.is_some()) + usize::from(self.count > 1);
+        let more = usize::from(self.from.is_some()) + usize::from(self.count > 1);
         let mut out = to.serialize_struct("Change", 6 + more)?;
         out.serialize_field("rule", &self.rule)?;
         out.serialize_field("level", &self.level)?;
         out.serialize_field("path", self.pointer.as_str())?;
         out.serialize_field("before", &self.before.as_deref().map(side))?;
         out.serialize_field("after", &self.after.as_deref().map(side))?;
-        if let Some(from) = from {
+        if let Some(from) = &self.from {
             out.serialize_field("from", from.as_str())?;
         }
         out.serialize_field("span", &[self.span.start, self.span.end])?;

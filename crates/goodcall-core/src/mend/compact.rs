@@ -1,6 +1,6 @@
 //! Keeps the list of changes within a small multiple of the call.
 
-use crate::report::{Change, Edit};
+use crate::report::Change;
 use crate::rule::{Level, RuleId};
 use crate::snippet::{MOST_CHARS, Snippet, clip};
 use crate::tree::{Pointer, Tree, write_string};
@@ -57,11 +57,7 @@ fn size(changes: &[Change]) -> usize {
 
 /// The places that a change is about.
 fn places(change: &Change) -> impl Iterator<Item = &Pointer> {
-    let from = match &change.edit {
-        Edit::Move { from } => Some(from),
-        _ => None,
-    };
-    std::iter::once(&change.pointer).chain(from)
+    std::iter::once(&change.pointer).chain(&change.from)
 }
 
 /// The innermost container of all changes that are many of one rule; the root if another change
@@ -130,9 +126,10 @@ fn join(changes: Vec<Change>, place: &Pointer, tree: &Tree<'_>) -> Option<Vec<Ch
             rule: rule.rule,
             level: rule.level,
             pointer: place.clone(),
-            edit: if is_first { Edit::Replace } else { Edit::Text },
+            from: None,
             before: sent.filter(|_| is_first).map(shortened),
             after: is_first.then(|| node.to_json().into()),
+            is_text: !is_first,
             span,
             count: u32::try_from(rule.count).unwrap_or(u32::MAX),
         });

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::edit::{Op, PlannedEdit};
+use super::planned_edit::PlannedEdit;
 use super::rules::RuleSet;
 use super::site::{Finder, Proposals, Site, Task};
 use crate::limits::MEND_READINGS;
 use crate::rule::Level;
-use crate::tree::{Kind, Node, Pointer, Tree};
+use crate::tree::{Edit, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind, equals};
 
 /// Faults that are mended together: all faults of a scalar, or one fault of a container.
@@ -52,13 +52,13 @@ pub(crate) struct Plan {
 impl Plan {
     fn same_edits(&self, other: &Plan) -> bool {
         self.steps.len() == other.steps.len()
-            && (self.steps.iter().zip(&other.steps)).all(|(a, b)| a.op == b.op)
+            && (self.steps.iter().zip(&other.steps)).all(|(a, b)| a.edit == b.edit)
     }
 
     fn extend(&mut self, other: &Plan) {
         let few = self.steps.len() < MEND_READINGS;
         for step in &other.steps {
-            if few && self.steps.iter().any(|known| known.op == step.op) {
+            if few && self.steps.iter().any(|known| known.edit == step.edit) {
                 continue;
             }
             self.steps.push(step.clone());
@@ -289,7 +289,7 @@ fn single(fault: Cow<'_, Fault>) -> Defect<'_> {
 
 /// The places changed in one round, so that no edit works on a place that another one moved.
 pub(crate) struct Claims<'p> {
-    taken: HashMap<&'p str, &'p Op>,
+    taken: HashMap<&'p str, &'p Edit>,
     /// The smallest depth of a taken place.
     least: usize,
 }
@@ -314,18 +314,12 @@ pub(crate) enum Claim {
 }
 
 impl<'p> Claims<'p> {
-    pub(crate) fn check(&self, op: &'p Op) -> Claim {
-        let places = [Some(op.place()), op.source()];
-        let around = !matches!(
-            op,
-            Op::Move {
-                target: super::edit::Target::Added,
-                ..
-            }
-        );
+    pub(crate) fn check(&self, edit: &'p Edit) -> Claim {
+        let places = [Some(edit.place()), edit.moved_from()];
+        let around = !matches!(edit, Edit::Move { target: None, .. });
         for place in places.into_iter().flatten().map(Pointer::as_str) {
             match self.taken.get(place) {
-                Some(known) if *known == op => return Claim::Made,
+                Some(known) if *known == edit => return Claim::Made,
                 Some(_) => return Claim::Taken,
                 None if around && self.takes_around(place) => return Claim::Taken,
                 None => {}
@@ -348,9 +342,12 @@ impl<'p> Claims<'p> {
         false
     }
 
-    pub(crate) fn take(&mut self, op: &'p Op) {
-        for place in [Some(op.place()), op.source()].into_iter().flatten() {
-            self.taken.insert(place.as_str(), op);
+    pub(crate) fn take(&mut self, edit: &'p Edit) {
+        for place in [Some(edit.place()), edit.moved_from()]
+            .into_iter()
+            .flatten()
+        {
+            self.taken.insert(place.as_str(), edit);
             self.least = self.least.min(place.depth());
         }
     }

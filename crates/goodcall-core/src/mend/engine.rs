@@ -5,12 +5,11 @@ use std::collections::HashSet;
 
 use super::compact::compact;
 use super::defect::{Claim, Claims, Defect, Plan, Planner, cost};
-use super::edit::apply;
 use super::judge::{Index, TrialOutcome, new_faults, outcome, watched};
 use super::rules::{RuleSet, stages};
 use super::site::Task;
 use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
-use crate::report::{Actual, Change, Edit, Issue, IssueKind, JsonType, Types};
+use crate::report::{Actual, Change, Issue, IssueKind, JsonType, Types};
 use crate::schema::Schema;
 use crate::snippet::clip;
 use crate::tree::{EditMark, EditableTree, Kind, Node, Pointer, Tree};
@@ -269,7 +268,7 @@ impl<'a> Engine<'_, 'a> {
 
     /// Applies one plan per defect and skips those that conflict with an earlier one. Returns the
     /// index of each applied plan with the number of changes before it, or `None` if there are too
-    /// many changes.
+    /// many changes or one cannot be made.
     fn apply(&mut self, picks: &[Option<&Plan>]) -> Option<Vec<(usize, usize)>> {
         let mut applied = Vec::with_capacity(picks.len());
         let mut claims = Claims::default();
@@ -278,25 +277,23 @@ impl<'a> Engine<'_, 'a> {
             let alone = picks.len() == 1 && plan.steps.len() == 1;
             let taken = |claims: &Claims<'_>| {
                 let mut steps = plan.steps.iter();
-                steps.any(|step| claims.check(&step.op) == Claim::Taken)
+                steps.any(|step| claims.check(&step.edit) == Claim::Taken)
             };
             if !alone && taken(&claims) {
                 continue;
             }
             applied.push((index, self.changes.len()));
-            let mut added = None;
             for step in &plan.steps {
                 if !alone {
-                    if claims.check(&step.op) != Claim::Free {
+                    if claims.check(&step.edit) != Claim::Free {
                         continue;
                     }
-                    claims.take(&step.op);
+                    claims.take(&step.edit);
                 }
                 if self.changes.len() >= self.context.limits.max_changes {
                     return None;
                 }
-                let change = apply(step, &mut added, &mut self.draft);
-                self.changes.push(change);
+                self.changes.push(step.apply(&mut self.draft)?);
             }
         }
         Some(applied)
@@ -339,8 +336,8 @@ impl<'a> Engine<'_, 'a> {
         let Some(change) = self.changes.get(from).filter(|_| wanted) else {
             return String::new();
         };
-        match (&change.edit, &change.after) {
-            (Edit::Move { from }, _) => clip(&from.dotted(), Actual::MOST_CHARS),
+        match (&change.from, &change.after) {
+            (Some(from), _) => clip(&from.dotted(), Actual::MOST_CHARS),
             (_, Some(after)) => clip(after, Actual::MOST_CHARS),
             // A removed value cannot be shown, so show the object that it was removed from.
             (_, None) => {

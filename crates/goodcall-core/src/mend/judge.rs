@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use super::defect::{Defect, Plan};
-use super::edit::Op;
-use crate::tree::Pointer;
+use crate::tree::{Edit, Pointer};
 use crate::validate::{Fault, FaultKind};
 
 /// The outcome of trying a plan.
@@ -66,10 +65,10 @@ impl<'f> Index<'f> {
 pub(crate) fn watched(plan: &Plan) -> Vec<(Pointer, bool)> {
     let mut places = Vec::new();
     for step in &plan.steps {
-        let place = step.op.place();
+        let place = step.edit.place();
         places.push((place.clone(), true));
-        if !matches!(step.op, Op::Replace { .. }) {
-            let around = [Some(place), step.op.source()];
+        if !matches!(step.edit, Edit::Replace { .. }) {
+            let around = [Some(place), step.edit.moved_from()];
             for place in around.into_iter().flatten() {
                 if let Some((parent, _)) = place.split_last() {
                     places.push((parent, false));

@@ -7,9 +7,9 @@
 
 mod compact;
 mod defect;
-mod edit;
 mod engine;
 mod judge;
+mod planned_edit;
 pub(crate) mod rules;
 mod site;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::edit::{New, Op, PlannedEdit};
+use super::planned_edit::PlannedEdit;
 use crate::limits::{Limits, MEND_WIDTH};
 use crate::policy::Policy;
 use crate::report::Types;
@@ -12,7 +12,7 @@ use crate::rule::Rule;
 use crate::schema::{
     CallSchema, KeySpelling, Schema, View, declarations, describe, is_required, owner,
 };
-use crate::tree::{Id, Kind, Node, Pointer, Tree};
+use crate::tree::{Edit, Id, Kind, NewValue, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
 
 /// The inputs of a mend besides the value.
@@ -63,22 +63,25 @@ pub(crate) struct Proposals(pub(crate) Vec<Proposal>);
 
 impl Proposals {
     /// Proposes these edits together.
-    pub(crate) fn edits(&mut self, rule: &'static Rule, ops: impl IntoIterator<Item = Op>) {
-        self.add(rule, ops, false);
+    pub(crate) fn edits(&mut self, rule: &'static Rule, edits: impl IntoIterator<Item = Edit>) {
+        self.add(rule, edits, false);
     }
 
     /// Proposes these edits together, provided that they alone make the place valid.
-    pub(crate) fn whole(&mut self, rule: &'static Rule, ops: impl IntoIterator<Item = Op>) {
-        self.add(rule, ops, true);
+    pub(crate) fn whole(&mut self, rule: &'static Rule, edits: impl IntoIterator<Item = Edit>) {
+        self.add(rule, edits, true);
     }
 
     /// Proposes another value in place of the faulty one.
-    pub(crate) fn replace(&mut self, rule: &'static Rule, site: &Site<'_>, with: New) {
-        self.edits(rule, [site.replace(with)]);
+    pub(crate) fn replace(&mut self, rule: &'static Rule, site: &Site<'_>, value: NewValue) {
+        self.edits(rule, [site.replace(value)]);
     }
 
-    fn add(&mut self, rule: &'static Rule, ops: impl IntoIterator<Item = Op>, whole: bool) {
-        let steps = ops.into_iter().map(|op| PlannedEdit { rule, op }).collect();
+    fn add(&mut self, rule: &'static Rule, edits: impl IntoIterator<Item = Edit>, whole: bool) {
+        let steps = edits
+            .into_iter()
+            .map(|edit| PlannedEdit { rule, edit })
+            .collect();
         self.0.push(Proposal { steps, whole });
     }
 }
@@ -97,19 +100,31 @@ impl<'s> Site<'s> {
         Some((self.node.as_str()?, self.wanted()?))
     }
 
-    pub(crate) fn replace(&self, with: New) -> Op {
+    pub(crate) fn replace(&self, value: NewValue) -> Edit {
         let (at, place) = (self.node.id, self.fault.pointer.clone());
-        Op::Replace { at, place, with }
+        Edit::Replace { at, place, value }
     }
 
     /// Returns the edit that removes the faulty value, if it is an optional member.
-    pub(crate) fn leave_out(&self) -> Option<Op> {
+    pub(crate) fn leave_out(&self) -> Option<Edit> {
         let (object, key) = self.member?;
         if self.is_required() {
             return None;
         }
         let place = self.fault.pointer.clone();
-        Some(Op::Remove { object, key, place })
+        Some(Edit::Remove { object, key, place })
+    }
+
+    /// Returns the edit that gives a member of the faulty object another key.
+    pub(crate) fn rename(&self, key: Id, sent: &str, name: &str) -> Edit {
+        let around = &self.fault.pointer;
+        Edit::Move {
+            object: self.node.id,
+            key,
+            from: around.join(sent),
+            target: Some(self.node.id),
+            place: around.join(name),
+        }
     }
 
     /// Returns true if the faulty member is required. The schema that has the fault decides, if it

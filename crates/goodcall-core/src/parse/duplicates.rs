@@ -7,7 +7,7 @@ use super::{Reading, refusal};
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::report::SyntaxExpectation;
-use crate::report::{Actual, Change, Edit, Issue, IssueKind, Reason, Refusal};
+use crate::report::{Actual, Change, Issue, IssueKind, Reason, Refusal};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::snippet::{MOST_CHARS, clip};
 use crate::tree::{Id, Kind, Node, Pointer, Tree};
@@ -118,9 +118,10 @@ fn drop_copies(reading: &mut Reading<'_>, repeats: Vec<Repeat>) {
             pointer: repeat
                 .place
                 .expect("repeats without a place are refused above"),
-            edit: Edit::Text,
+            from: None,
             before: Some(clip(&format!("{key}: {again}"), MOST_CHARS).into()),
             after: None,
+            is_text: true,
             span,
             count: 1,
         });

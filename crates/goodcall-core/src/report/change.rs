@@ -6,26 +6,6 @@ use crate::rule::{Level, RuleId};
 use crate::snippet::Snippet;
 use crate::tree::Pointer;
 
-/// What a [`Change`] did to the value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Edit {
-    /// The raw text was read as something that JSON would write differently. `before` and `after`
-    /// are pieces of text; the value was not edited.
-    Text,
-    /// A value was put where there was none.
-    Add,
-    /// A value was taken away.
-    Remove,
-    /// A value was replaced by another.
-    Replace,
-    /// A value was moved here.
-    Move {
-        /// Where it was.
-        from: Pointer,
-    },
-}
-
 /// One difference between what was sent and what came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -36,12 +16,15 @@ pub struct Change {
     pub level: Level,
     /// Where, in the value as it was when the rule was applied.
     pub pointer: Pointer,
-    /// What was done.
-    pub edit: Edit,
-    /// What was there: JSON text, or raw text for [`Edit::Text`]. `None`: nothing.
+    /// Where the value was that was moved here. `None`: nothing was moved.
+    pub from: Option<Pointer>,
+    /// The JSON text of the value that was replaced or removed. `None`: the value was added or moved.
     pub before: Option<Snippet>,
-    /// What is there now: JSON text, or raw text for [`Edit::Text`]. `None`: nothing.
+    /// The JSON text of the value that was put or moved here. `None`: the value was removed.
     pub after: Option<Snippet>,
+    /// True if the raw text was read as something that JSON would write differently. Then `before`
+    /// and `after` are pieces of raw text, and the value was not edited.
+    pub is_text: bool,
     /// The bytes of the raw text that this is about.
     pub span: Range<usize>,
     /// How often the rule did this. It is more than 1 only if a call takes so many changes that they
@@ -63,9 +46,10 @@ impl Change {
             rule,
             level,
             pointer: Pointer::root(),
-            edit: Edit::Text,
+            from: None,
             before: Some(before.into()),
             after: Some(after.into()),
+            is_text: true,
             span,
             count: 1,
         }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Change, Edit};
+use super::Change;
 use crate::rule::{Level, RuleId};
 use crate::snippet::{Snippet, push_clipped};
 use crate::tree::Pointer;
@@ -229,12 +229,13 @@ impl ChangeLog {
             rule: change.rule,
             level: change.level,
             pointer: place,
-            edit: Edit::Text,
+            from: None,
             before: shown(before),
             after: match change.after {
                 TextRef::Quoted(_) => Some(shown_in_quotes(after)),
                 _ => shown(after),
             },
+            is_text: true,
             span,
             count: change.count,
         }

@@ -9,7 +9,7 @@ mod issue;
 mod syntax_expectation;
 mod verdict;
 
-pub use change::{Change, Edit};
+pub use change::Change;
 pub use changes::Changes;
 pub use expected::{
     Actual, Bound, Expected, ExpectedArray, ExpectedNumber, ExpectedObject, ExpectedProse,

@@ -230,12 +230,6 @@ impl<'a> EditableTree<'a> {
         self.push(null)
     }
 
-    /// Adds a copy of this node that is not part of any chain yet.
-    pub(crate) fn copy_node(&mut self, id: Id) -> Id {
-        let slot = *self.tree.slot(id);
-        self.push(slot)
-    }
-
     /// Replaces `at` by a value from a schema.
     pub(crate) fn put_value(&mut self, at: Id, value: &Value) {
         match value {

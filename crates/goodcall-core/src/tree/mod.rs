@@ -8,6 +8,7 @@
 //! each child names its next sibling. Parsing lays the chain out in document order; editing
 //! relinks it, so a local edit costs no rebuild.
 
+mod constructed;
 mod de;
 mod duplicate_keys;
 mod edit;
@@ -34,6 +35,7 @@ pub(crate) use pointer::step;
 pub use value::Inexact;
 
 pub(crate) use duplicate_keys::repeats_key;
+pub(crate) use edit::{Edit, NewValue};
 pub(crate) use editable_tree::{EditMark, EditableTree};
 pub(crate) use growing_tree::{GrowingTree, OpenText};
 pub(crate) use node_pool::{Slots, pooled};

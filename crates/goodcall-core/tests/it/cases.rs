@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::support::{Case, run_folder};
 use goodcall_core::{
-    Change, CutKind, Edit, Explain, Gate, Issue, IssueKind, Policy, ReadOptions, Schema,
-    StopReason, Style, Verdict, read,
+    Change, CutKind, Explain, Gate, Issue, IssueKind, Policy, ReadOptions, Schema, StopReason,
+    Style, Verdict, read,
 };
 
 const INPUTS: [&str; 7] = [
@@ -135,7 +135,7 @@ fn lines<T>(items: &[T], line: impl Fn(&T) -> String) -> String {
 fn change(change: &Change) -> String {
     let show = |side: &Option<goodcall_core::Snippet>| match side {
         None => "nothing".to_owned(),
-        Some(text) if change.edit == Edit::Text => format!("{text:?}"),
+        Some(text) if change.is_text => format!("{text:?}"),
         Some(text) => text.to_string(),
     };
     let (rule, level, place) = (
@@ -143,9 +143,9 @@ fn change(change: &Change) -> String {
         change.level.name(),
         place(change.pointer.as_str()),
     );
-    let from = match &change.edit {
-        Edit::Move { from } => format!(" (from {})", self::place(from.as_str())),
-        _ => String::new(),
+    let from = match &change.from {
+        Some(from) => format!(" (from {})", self::place(from.as_str())),
+        None => String::new(),
     };
     let (before, after) = (show(&change.before), show(&change.after));
     format!("{rule} {level} {place}: {before} -> {after}{from}")

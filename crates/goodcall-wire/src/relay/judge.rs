@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use goodcall_core::{
-    Edit, Explain, Policies, Reason, StopReason, Style, Verdict, unread_call_text,
-};
+use goodcall_core::{Explain, Policies, Reason, StopReason, Style, Verdict, unread_call_text};
 
 use crate::call::RawCall;
 use crate::envelope::CallRewrite;
@@ -277,9 +275,9 @@ fn notes(verdict: &Verdict<'_>) -> Vec<CallNote> {
     };
     let changes = changes.iter().map(|change| {
         let field = change.pointer.dotted();
-        let (before, after, renamed) = match &change.edit {
-            Edit::Move { from } => (Some(from.dotted()), Some(field.clone()), true),
-            _ => (
+        let (before, after, renamed) = match &change.from {
+            Some(from) => (Some(from.dotted()), Some(field.clone()), true),
+            None => (
                 change.before.clone().map(String::from),
                 change.after.clone().map(String::from),
                 false,

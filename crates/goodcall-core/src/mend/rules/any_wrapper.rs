@@ -2,12 +2,11 @@
 
 use super::{schema_echo, stringified, wrapped_arguments};
 use crate::limits::MEND_WIDTH;
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{bare, holds_other};
 use crate::report::{JsonType, Types};
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::{Kind, Node};
+use crate::tree::{Kind, NewValue, Node};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::AnyWrapper,
@@ -62,13 +61,13 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     }
     if value.kind() == Kind::Object {
         if fits(site, value) {
-            out.whole(&RULE, [site.replace(New::Node(value.id))]);
+            out.whole(&RULE, [site.replace(NewValue::Node(value.id))]);
         }
     } else if let Some(text) = value.as_str()
         && let Some(tree) = stringified::read(text, Types::of(JsonType::Object), site)
         && fits(site, tree.root())
     {
-        out.whole(&RULE, [site.replace(New::Tree(tree))]);
+        out.whole(&RULE, [site.replace(NewValue::Tree(tree))]);
     }
 }
 

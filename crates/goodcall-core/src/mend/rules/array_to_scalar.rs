@@ -3,11 +3,10 @@
 use serde_json::Value;
 
 use crate::limits::MEND_WIDTH;
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::{Kind, Node};
+use crate::tree::{Kind, NewValue, Node};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::ArrayToScalar,
@@ -45,8 +44,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     {
         // An object may need mending inside; a scalar that does not fit has two faults at once.
         match only.kind() {
-            Kind::Object => out.replace(&RULE, site, New::Node(only.id)),
-            _ => out.whole(&RULE, [site.replace(New::Node(only.id))]),
+            Kind::Object => out.replace(&RULE, site, NewValue::Node(only.id)),
+            _ => out.whole(&RULE, [site.replace(NewValue::Node(only.id))]),
         }
     }
 }

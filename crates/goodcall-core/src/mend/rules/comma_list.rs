@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::number_list::may_be_one_number;
 use super::stringified::looks_stringified;
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
+use crate::tree::NewValue;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::CommaList,
@@ -46,6 +46,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.iter().all(|part| !part.is_empty()) {
         let list: Value = parts.into_iter().map(Value::from).collect();
-        out.replace(&RULE, site, New::Value(list));
+        out.replace(&RULE, site, NewValue::Value(list));
     }
 }

@@ -1,8 +1,8 @@
 //! Rewrites `2025/03/04` where an RFC 3339 date is expected.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::tree::NewValue;
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -39,7 +39,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         _ => None,
     };
     if let Some(written) = written {
-        out.whole(&RULE, [site.replace(New::text(written))]);
+        out.whole(&RULE, [site.replace(NewValue::text(written))]);
     }
 }
 

@@ -1,10 +1,9 @@
 //! Unwraps `{"paths": {"paths": [...]}}` to `{"paths": [...]}`.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Kind;
+use crate::tree::{Kind, NewValue};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::DoubledKey,
@@ -43,6 +42,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         && let Some(inner) = site.node.get(&name)
         && !matches!(inner.kind(), Kind::Object | Kind::Null)
     {
-        out.whole(&RULE, [site.replace(New::Node(inner.id))]);
+        out.whole(&RULE, [site.replace(NewValue::Node(inner.id))]);
     }
 }

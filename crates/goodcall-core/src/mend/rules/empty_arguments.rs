@@ -1,6 +1,6 @@
 //! Reads empty text and null as `{}` for a tool without required parameters.
 
-use crate::report::{Change, Edit};
+use crate::report::Change;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::Schema;
 use crate::tree::{Kind, Node, Pointer, Tree};
@@ -42,13 +42,10 @@ pub(crate) fn propose<'a>(raw: &'a str, schema: &Schema) -> Option<(Tree<'a>, Ch
         rule: RULE.id,
         level: RULE.level,
         pointer: Pointer::root(),
-        edit: if sent.is_empty() {
-            Edit::Add
-        } else {
-            Edit::Replace
-        },
+        from: None,
         before: (!sent.is_empty()).then(|| sent.into()),
         after: Some("{}".into()),
+        is_text: false,
         span: 0..raw.len(),
         count: 1,
     };

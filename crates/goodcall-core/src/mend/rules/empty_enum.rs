@@ -37,8 +37,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             .node
             .as_str()
             .is_some_and(|text| text.trim().is_empty())
-        && let Some(op) = site.leave_out()
+        && let Some(edit) = site.leave_out()
     {
-        out.whole(&RULE, [op]);
+        out.whole(&RULE, [edit]);
     }
 }

@@ -20,8 +20,8 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if let Some((text, _)) = site.mistyped_text()
         && text.trim().is_empty()
-        && let Some(op) = site.leave_out()
+        && let Some(edit) = site.leave_out()
     {
-        out.whole(&RULE, [op]);
+        out.whole(&RULE, [edit]);
     }
 }

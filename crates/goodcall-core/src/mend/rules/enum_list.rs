@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
+use crate::tree::NewValue;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::EnumList,
@@ -45,6 +45,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         .all(|piece| words().any(|word| word == *piece));
     if all_allowed && !words().any(|word| word.contains(',')) {
         let list: Value = pieces.into_iter().map(Value::from).collect();
-        out.whole(&RULE, [site.replace(New::Value(list))]);
+        out.whole(&RULE, [site.replace(NewValue::Value(list))]);
     }
 }

@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::names::Letters;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Node;
+use crate::tree::{NewValue, Node};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -40,7 +39,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             continue;
         }
         if same_word(site.node, value) && !is_code(site, value) {
-            out.whole(&RULE, [site.replace(New::of(value))]);
+            out.whole(&RULE, [site.replace(NewValue::of(value))]);
         }
     }
 }

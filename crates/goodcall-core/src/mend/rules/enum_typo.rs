@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::enum_spelling::allowed;
 use crate::limits::LISTED_NAMES;
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{are_antonyms, could_mean, typo_of};
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::tree::NewValue;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::EnumTypo,
@@ -35,7 +35,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     };
     let names = || allowed(site).iter().filter_map(Value::as_str);
     if let Some(name) = typo_of(sent, names()).or_else(|| with_other_ending(sent, names())) {
-        out.whole(&RULE, [site.replace(New::text(name))]);
+        out.whole(&RULE, [site.replace(NewValue::text(name))]);
     }
 }
 

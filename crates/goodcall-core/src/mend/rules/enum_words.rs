@@ -1,9 +1,9 @@
 //! Replaces `last six months` by the allowed value `six_months`.
 
 use super::enum_spelling::{allowed, folded, is_separator};
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::tree::NewValue;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::EnumWords,
@@ -58,7 +58,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             has_words(name, span) && rivals.count() == 1
         };
         if (is_same || span.is_some_and(is_past)) && folded(text) != folded(name) {
-            out.whole(&RULE, [site.replace(New::text(name))]);
+            out.whole(&RULE, [site.replace(NewValue::text(name))]);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Reads `{"0": …, "1": …}` as an array where one is expected.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::tree::NewValue;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::IndexedObject,
@@ -34,6 +34,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         elements.push(value.id);
     }
     if !elements.is_empty() {
-        out.replace(&RULE, site, New::Elements(elements));
+        out.replace(&RULE, site, NewValue::Elements(elements));
     }
 }

@@ -1,9 +1,7 @@
 //! Renames `</path>path` to `path`.
 
-use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Id;
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -34,7 +32,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             let sent = site.undeclared();
             let mut found = sent.iter().filter(|(_, sent, _)| without(sent) == *name);
             if let (Some((key, sent, _)), None) = (found.next(), found.next()) {
-                out.edits(&RULE, [rename(site, *key, sent, name)]);
+                out.edits(&RULE, [site.rename(*key, sent, name)]);
             }
         }
         FaultKind::UnknownKeys(_) => {
@@ -43,19 +41,10 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             };
             let name = without(sent);
             if name != sent && site.declares(&name) && site.node.get(&name).is_none() {
-                out.edits(&RULE, [rename(site, key, sent, &name)]);
+                out.edits(&RULE, [site.rename(key, sent, &name)]);
             }
         }
         _ => {}
-    }
-}
-
-fn rename(site: &Site<'_>, key: Id, sent: &str, name: &str) -> Op {
-    let place = &site.fault.pointer;
-    Op::Rename {
-        key,
-        from: place.join(sent),
-        to: place.join(name),
     }
 }
 

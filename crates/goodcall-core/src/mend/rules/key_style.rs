@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{bare, same_name};
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Id;
+use crate::tree::Edit;
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -43,7 +42,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                 if same_name(sent, name)
                     && let Some(others) = others(site)
                 {
-                    let first = rename(site, key, sent, name);
+                    let first = site.rename(key, sent, name);
                     out.edits(&RULE, std::iter::once(first).chain(others));
                 }
             }
@@ -56,7 +55,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             if let [name] = names.as_slice()
                 && !keys.any(|(key, _)| key != sent && same_name(key, name))
             {
-                out.whole(&RULE, [rename(site, key, sent, name)]);
+                out.whole(&RULE, [site.rename(key, sent, name)]);
             }
         }
         FaultKind::UnknownKeys(_) => {
@@ -68,7 +67,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             if let (Some(name), None) = (fitting.next(), fitting.next())
                 && rivals.filter(|(_, key, _)| same_name(key, name)).count() == 1
             {
-                out.edits(&RULE, [rename(site, key, sent, name)]);
+                out.edits(&RULE, [site.rename(key, sent, name)]);
             }
         }
         _ => {}
@@ -77,31 +76,22 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
 
 /// Returns the renames of all optional keys in another style, or `None` if one of them is
 /// ambiguous. A missing required key is a fault of its own.
-fn others(site: &Site<'_>) -> Option<Vec<Op>> {
+fn others(site: &Site<'_>) -> Option<Vec<Edit>> {
     let object = site.subschema()?;
     let mut free: HashMap<String, Vec<&str>> = HashMap::new();
     for name in site.absent().filter(|name| !object.requires(name)) {
         free.entry(bare(name)).or_default().push(name);
     }
-    let mut ops = Vec::new();
+    let mut edits = Vec::new();
     for (key, sent, _) in site.undeclared() {
         let Some(names) = free.get_mut(&bare(sent)) else {
             continue;
         };
         // Take the name, so that a second key in another style finds nothing and is ambiguous.
         match std::mem::take(names).as_slice() {
-            [name] if same_name(sent, name) => ops.push(rename(site, key, sent, name)),
+            [name] if same_name(sent, name) => edits.push(site.rename(key, sent, name)),
             _ => return None,
         }
     }
-    Some(ops)
-}
-
-pub(super) fn rename(site: &Site<'_>, key: Id, sent: &str, name: &str) -> Op {
-    let object = &site.fault.pointer;
-    Op::Rename {
-        key,
-        from: object.join(sent),
-        to: object.join(name),
-    }
+    Some(edits)
 }

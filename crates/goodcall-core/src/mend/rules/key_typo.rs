@@ -1,6 +1,5 @@
 //! Renames `file_pth` to `file_path`.
 
-use super::key_style::rename;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{same_name, typo_of};
 use crate::rule::{Example, Level, Rule, RuleId};
@@ -32,7 +31,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         FaultKind::Required(name) => {
             for (key, sent, _) in site.undeclared() {
                 if meant(site, sent) == Some(name) {
-                    out.edits(&RULE, [rename(site, key, sent, name)]);
+                    out.edits(&RULE, [site.rename(key, sent, name)]);
                 }
             }
         }
@@ -41,10 +40,10 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                 let name = meant(site, sent)?;
                 let rivals = site.undeclared().into_iter();
                 let rivals = rivals.filter(|(_, key, _)| meant(site, key) == Some(name));
-                (rivals.count() == 1).then(|| rename(site, key, sent, name))
+                (rivals.count() == 1).then(|| site.rename(key, sent, name))
             });
-            if let Some(op) = found {
-                out.edits(&RULE, [op]);
+            if let Some(edit) = found {
+                out.edits(&RULE, [edit]);
             }
         }
         _ => {}

@@ -1,8 +1,8 @@
 //! Reads `{"command=ls": ""}` as `{"command": "ls"}`.
 
-use crate::mend::edit::{New, Op};
 use crate::mend::site::{Proposals, Site};
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::tree::{Edit, NewValue};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -38,15 +38,15 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     };
     let (object, around) = (site.node.id, &site.fault.pointer);
-    let remove = Op::Remove {
+    let remove = Edit::Remove {
         object,
         key,
         place: around.join(sent),
     };
-    let add = Op::Add {
+    let add = Edit::Add {
         object,
         place: around.join(name),
-        value: New::text(text),
+        value: NewValue::text(text),
     };
     out.edits(&RULE, [remove, add]);
 }

@@ -1,12 +1,10 @@
 //! Moves members into a nested object that they were sent beside.
 
-use serde_json::{Map, Value};
-
 use crate::limits::MEND_WIDTH;
-use crate::mend::edit::{New, Op, Target};
 use crate::mend::site::{Proposals, Site};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::{View, owner};
+use crate::tree::{Edit, NewValue};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -41,10 +39,10 @@ fn into_missing(site: &Site<'_>, name: &str, out: &mut Proposals) {
         return;
     };
     let place = site.fault.pointer.join(name);
-    let mut ops = vec![Op::Add {
+    let mut edits = vec![Edit::Add {
         object: site.node.id,
         place: place.clone(),
-        value: New::Value(Value::Object(Map::new())),
+        value: NewValue::empty_object(),
     }];
     for (key, sent, _) in site.undeclared() {
         if !inner.contains_key(sent) {
@@ -53,16 +51,16 @@ fn into_missing(site: &Site<'_>, name: &str, out: &mut Proposals) {
         if declared_elsewhere(site, name, sent) {
             return;
         }
-        ops.push(Op::Move {
+        edits.push(Edit::Move {
             object: site.node.id,
             key,
             from: site.fault.pointer.join(sent),
-            target: Target::Added,
-            to: place.join(sent),
+            target: None,
+            place: place.join(sent),
         });
     }
-    if ops.len() > 1 {
-        out.edits(&RULE, ops);
+    if edits.len() > 1 {
+        out.edits(&RULE, edits);
     }
 }
 
@@ -103,16 +101,16 @@ fn into_present(site: &Site<'_>, name: &str, out: &mut Proposals) {
     let mut members = around.members();
     while let Some((key, _)) = members.next_ids() {
         if site.node.tree.node(key).as_str() == Some(name) {
-            let to = site.fault.pointer.join(name);
-            let target = Target::Object(site.node.id);
+            let place = site.fault.pointer.join(name);
+            let target = Some(site.node.id);
             out.edits(
                 &RULE,
-                [Op::Move {
+                [Edit::Move {
                     object,
                     key,
                     from,
                     target,
-                    to,
+                    place,
                 }],
             );
             return;

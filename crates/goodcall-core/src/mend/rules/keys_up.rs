@@ -4,12 +4,11 @@ use serde_json::Value;
 
 use super::{schema_echo, wrapped_arguments};
 use crate::limits::MEND_WIDTH;
-use crate::mend::edit::{Op, Target};
 use crate::mend::site::{Proposals, Site};
 use crate::names::{bare, is_envelope_key};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
-use crate::tree::{Id, Kind, Node};
+use crate::tree::{Edit, Id, Kind, Node};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -97,7 +96,7 @@ fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
     if wide || !inner.members().all(|(name, _)| movable(name)) {
         return None;
     }
-    let mut ops = Vec::with_capacity(inner.len() + 1);
+    let mut edits = Vec::with_capacity(inner.len() + 1);
     let mut members = inner.members();
     while let Some((inner_key, _)) = members.next_ids() {
         let name = inner
@@ -105,14 +104,14 @@ fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
             .node(inner_key)
             .as_str()
             .expect("keys are strings");
-        ops.push(up(site, outer, inner.id, inner_key, name));
+        edits.push(up(site, outer, inner.id, inner_key, name));
     }
-    ops.push(Op::Remove {
+    edits.push(Edit::Remove {
         object: site.node.id,
         key,
         place: site.fault.pointer.join(outer),
     });
-    proposal(ops)
+    proposal(edits)
 }
 
 /// Returns true if the value of this key may be for something other than this tool.
@@ -145,19 +144,19 @@ fn one(site: &Site<'_>, outer: &str, inner: Node<'_>, name: &str, schema: View<'
     None
 }
 
-fn up(site: &Site<'_>, outer: &str, object: Id, key: Id, name: &str) -> Op {
+fn up(site: &Site<'_>, outer: &str, object: Id, key: Id, name: &str) -> Edit {
     let place = &site.fault.pointer;
-    Op::Move {
+    Edit::Move {
         object,
         key,
         from: place.join(outer).join(name),
-        target: Target::Object(site.node.id),
-        to: place.join(name),
+        target: Some(site.node.id),
+        place: place.join(name),
     }
 }
 
-fn proposal(ops: Vec<Op>) -> Found {
+fn proposal(edits: Vec<Edit>) -> Found {
     let mut out = Proposals::default();
-    out.edits(&RULE, ops);
+    out.edits(&RULE, edits);
     out.0.pop()
 }

@@ -4,13 +4,12 @@ use serde_json::Value;
 
 use super::enum_spelling::folded;
 use crate::limits::{MEND_WIDTH, SEARCHED_LEVELS};
-use crate::mend::edit::{New, Op};
 use crate::mend::site::{Proposals, Site};
 use crate::names::{could_mean, is_envelope_key};
 use crate::report::Types;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::{View, describe, owner};
-use crate::tree::Node;
+use crate::tree::{Edit, NewValue, Node};
 use crate::validate::FaultKind;
 
 pub(crate) const RULE: Rule = Rule {
@@ -45,10 +44,10 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let default = default.or_else(|| described_default(property));
     if let Some(default) = default.filter(|_| !was_sent(site, name, property)) {
         let (object, place) = (site.node.id, site.fault.pointer.join(name));
-        let value = New::Value(default);
+        let value = NewValue::Value(default);
         out.whole(
             &RULE,
-            [Op::Add {
+            [Edit::Add {
                 object,
                 place,
                 value,

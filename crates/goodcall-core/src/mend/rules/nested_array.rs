@@ -1,9 +1,8 @@
 //! Unwraps `[[…]]` where `[…]` is expected.
 
-use crate::mend::edit::{New, Op};
 use crate::mend::site::{Proposals, Site};
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Kind;
+use crate::tree::{Edit, Kind, NewValue};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::NestedArray,
@@ -34,8 +33,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         };
         // A single value in two arrays is left to `array-to-scalar`.
         if outer.len() == 1 && inner.len() > 1 {
-            let (at, with) = (outer.id, New::Node(inner.id));
-            out.whole(&RULE, [Op::Replace { at, place, with }]);
+            let (at, value) = (outer.id, NewValue::Node(inner.id));
+            out.whole(&RULE, [Edit::Replace { at, place, value }]);
             return;
         }
         (inner, pointer) = (outer, place);

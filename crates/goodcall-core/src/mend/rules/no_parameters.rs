@@ -3,11 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::{schema_echo, wrapped_arguments};
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
-use crate::tree::Kind;
+use crate::tree::{Kind, NewValue};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::NoParameters,
@@ -35,7 +34,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         && !is_for_another_rule(site)
     {
         let empty = Value::Object(Map::new());
-        out.whole(&RULE, [site.replace(New::Value(empty))]);
+        out.whole(&RULE, [site.replace(NewValue::Value(empty))]);
     }
 }
 

@@ -33,9 +33,9 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if about_value
         && (site.node.is_null() && !is_made_up(site) || is_null_text(site))
         && site.is_declared()
-        && let Some(op) = site.leave_out()
+        && let Some(edit) = site.leave_out()
     {
-        out.whole(&RULE, [op]);
+        out.whole(&RULE, [edit]);
     }
 }
 

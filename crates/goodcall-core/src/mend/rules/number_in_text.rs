@@ -1,11 +1,10 @@
 //! Reads the number in `"1,234"` or `"5 km"` where a number is expected.
 
 use super::string_to_number::is_number;
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::is_integer;
+use crate::tree::{NewValue, is_integer};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::NumberInText,
@@ -34,7 +33,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     };
     if wanted.has(JsonType::Number) || (wanted.has(JsonType::Integer) && is_integer(&digits)) {
-        out.replace(&RULE, site, New::number(digits));
+        out.replace(&RULE, site, NewValue::number(digits));
     }
 }
 

@@ -1,12 +1,11 @@
 //! Reads `"1, 2, 3"` as an array where an array of numbers is expected.
 
 use super::string_to_number::{is_number, may_be_grouped};
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::{JsonType, Types};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::describe;
-use crate::tree::Tree;
+use crate::tree::{NewValue, Tree};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::NumberList,
@@ -50,7 +49,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if !items.is_empty() && !items.has(JsonType::String) && !one {
         let list = format!("[{text}]");
         if let Ok(tree) = Tree::parse(&list) {
-            out.whole(&RULE, [site.replace(New::Tree(tree.into_owned()))]);
+            out.whole(&RULE, [site.replace(NewValue::Tree(tree.into_owned()))]);
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Puts `5` into quotes where a string is expected.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Node;
+use crate::tree::{NewValue, Node};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::NumberToString,
@@ -43,7 +42,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     }
     let sent = as_sent(site.node, text).unwrap_or(text);
-    out.replace(&RULE, site, New::text(sent));
+    out.replace(&RULE, site, NewValue::text(sent));
 }
 
 /// Returns the value as it was sent if it is a number or literal in a notation other than JSON's,

@@ -1,10 +1,9 @@
 //! Wraps `{…}` where an array of objects is expected.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Kind;
+use crate::tree::{Kind, NewValue};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::ObjectToArray,
@@ -31,6 +30,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         .is_some_and(|wanted| wanted.has(JsonType::Array));
     let object = site.node.kind() == Kind::Object && !site.node.is_empty();
     if wants_array && object && !site.fault.pointer.is_root() {
-        out.replace(&RULE, site, New::Wrapped);
+        out.replace(&RULE, site, NewValue::Wrapped);
     }
 }

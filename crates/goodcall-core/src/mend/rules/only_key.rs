@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::key_style::rename;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{Words, bare, is_envelope_key};
 use crate::rule::{Example, Level, Rule, RuleId};
@@ -66,7 +65,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             || names_kind(sent) && names_kind(name) && is_listed(property, *value)
     });
     if fits {
-        out.whole(&RULE, [rename(site, *key, sent, name)]);
+        out.whole(&RULE, [site.rename(*key, sent, name)]);
     }
 }
 

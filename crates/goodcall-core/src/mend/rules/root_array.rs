@@ -1,10 +1,9 @@
 //! Unwraps arguments that were sent as `[{…}]`.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Kind;
+use crate::tree::{Kind, NewValue};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::RootArray,
@@ -32,6 +31,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if let (Some(only), None) = (elements.next(), elements.next())
         && only.kind() == Kind::Object
     {
-        out.replace(&RULE, site, New::Node(only.id));
+        out.replace(&RULE, site, NewValue::Node(only.id));
     }
 }

@@ -1,12 +1,11 @@
 //! Wraps `"a"` where an array is expected.
 
 use super::stringified::looks_stringified;
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
-use crate::tree::Kind;
+use crate::tree::{Kind, NewValue};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::ScalarToArray,
@@ -49,7 +48,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         Kind::Null | Kind::Array | Kind::Object => false,
     };
     if one && !is_row(site) {
-        out.whole(&RULE, [site.replace(New::Wrapped)]);
+        out.whole(&RULE, [site.replace(NewValue::Wrapped)]);
     }
 }
 

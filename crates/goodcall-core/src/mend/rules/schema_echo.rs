@@ -1,11 +1,10 @@
 //! Unwraps arguments that were sent as `{"type": "object", "properties": {…values…}}`.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::names::bare;
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::{Kind, Node};
+use crate::tree::{Kind, NewValue, Node};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::SchemaEcho,
@@ -55,7 +54,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         _ => members(site),
     };
     if let Some(inner) = inner {
-        out.replace(&RULE, site, New::Node(inner.id));
+        out.replace(&RULE, site, NewValue::Node(inner.id));
     }
 }
 

@@ -1,12 +1,11 @@
 //! Wraps `{…}` where an array is expected and the object plainly matches its element schema.
 
 use crate::limits::MEND_WIDTH;
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
-use crate::tree::{Kind, Node};
+use crate::tree::{Kind, NewValue, Node};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::SingleElement,
@@ -39,7 +38,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         && !site.fault.pointer.is_root()
         && is_element(site)
     {
-        out.whole(&RULE, [site.replace(New::Wrapped)]);
+        out.whole(&RULE, [site.replace(NewValue::Wrapped)]);
     }
 }
 

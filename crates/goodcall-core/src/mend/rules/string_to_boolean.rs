@@ -1,9 +1,9 @@
 //! Reads `"true"` as a boolean where one is expected.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::tree::NewValue;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::StringToBoolean,
@@ -31,6 +31,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         _ => return,
     };
     if wanted.has(JsonType::Boolean) {
-        out.replace(&RULE, site, New::boolean(truth));
+        out.replace(&RULE, site, NewValue::boolean(truth));
     }
 }

@@ -1,10 +1,9 @@
 //! Reads `"null"` as null where null is expected.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Kind;
+use crate::tree::{Kind, NewValue};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::StringToNull,
@@ -26,6 +25,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     };
     if matches!(text, "null" | "NULL" | "None") && wanted.has(JsonType::Null) {
-        out.replace(&RULE, site, New::Scalar(Kind::Null, String::new()));
+        out.replace(&RULE, site, NewValue::Scalar(Kind::Null, String::new()));
     }
 }

@@ -1,10 +1,9 @@
 //! Reads `"5"` as a number where one is expected.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::is_integer;
+use crate::tree::{NewValue, is_integer};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::StringToNumber,
@@ -31,10 +30,10 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     };
     let fits = wanted.has(JsonType::Number) || (wanted.has(JsonType::Integer) && is_integer(text));
     if is_number(text) && fits {
-        out.replace(&RULE, site, New::number(text));
+        out.replace(&RULE, site, NewValue::number(text));
         if may_be_grouped(text) {
             // Both are valid or the schema settles it.
-            out.replace(&RULE, site, New::number(text.replace('.', "")));
+            out.replace(&RULE, site, NewValue::number(text.replace('.', "")));
         }
     }
 }

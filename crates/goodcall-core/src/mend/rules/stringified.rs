@@ -1,11 +1,10 @@
 //! Parses `"[1, 2]"` where an array or an object is expected.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::parse::{self, ReadOptions};
 use crate::report::{Change, Types};
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::{Kind, Tree};
+use crate::tree::{Kind, NewValue, Tree};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Stringified,
@@ -42,7 +41,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if looks_stringified(text)
         && let Some(tree) = read(text, wanted, site)
     {
-        out.replace(&RULE, site, New::Tree(tree));
+        out.replace(&RULE, site, NewValue::Tree(tree));
     }
 }
 

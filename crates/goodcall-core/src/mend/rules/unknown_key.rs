@@ -3,12 +3,11 @@
 use serde_json::{Map, Value};
 
 use crate::limits::MEND_WIDTH;
-use crate::mend::edit::Op;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{could_mean, same_name};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
-use crate::tree::{Kind, Node};
+use crate::tree::{Edit, Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::UnknownKey,
@@ -48,7 +47,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     // Keep a key that is similar to a declared one or that a nested object declares.
     if !has_place(site, name) && !holds_declared(site, value) && !names_tool(site, name, value) {
         let (object, place) = (site.node.id, site.fault.pointer.join(name));
-        out.whole(&RULE, [Op::Remove { object, key, place }]);
+        out.whole(&RULE, [Edit::Remove { object, key, place }]);
     }
 }
 

@@ -1,11 +1,10 @@
 //! Rewrites `5.0` where an integer is expected.
 
 use crate::limits::WRITTEN_DIGITS;
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::Decimal;
+use crate::tree::{Decimal, NewValue};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::WholeNumber,
@@ -31,6 +30,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if wanted.has(JsonType::Integer)
         && let Some(plain) = plain()
     {
-        out.replace(&RULE, site, New::number(plain));
+        out.replace(&RULE, site, NewValue::number(plain));
     }
 }

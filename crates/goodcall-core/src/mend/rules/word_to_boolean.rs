@@ -1,9 +1,9 @@
 //! Reads `"yes"` as a boolean where one is expected.
 
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::tree::NewValue;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::WordToBoolean,
@@ -35,6 +35,6 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         _ => return,
     };
     if !matches!(text, "true" | "True" | "TRUE" | "false" | "False" | "FALSE") {
-        out.replace(&RULE, site, New::boolean(truth));
+        out.replace(&RULE, site, NewValue::boolean(truth));
     }
 }

@@ -1,11 +1,10 @@
 //! Unwraps arguments that were sent as `{"arguments": {…}}`.
 
 use super::stringified::looks_stringified;
-use crate::mend::edit::New;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{ENVELOPE_NAMES, envelope};
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::tree::{Kind, Node};
+use crate::tree::{Kind, NewValue, Node};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::WrappedArguments,
@@ -31,7 +30,7 @@ pub(crate) const RULE: Rule = Rule {
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if let Some(inner) = inner(site) {
-        out.replace(&RULE, site, New::Node(inner.id));
+        out.replace(&RULE, site, NewValue::Node(inner.id));
     }
 }
 

@@ -46,7 +46,7 @@ use super::error::{ParseClass, ParseError};
 use super::{Cut, CutKind};
 use crate::limits::{ENCODINGS, Limits};
 use crate::report::SyntaxExpectation;
-use crate::report::{Change, Changes, Edit};
+use crate::report::{Change, Changes};
 use crate::rule::{Level, RuleId};
 use crate::snippet::clip;
 use crate::stop::StopReason;
@@ -286,9 +286,10 @@ pub(super) fn text_change(rule: RuleRef, raw: &str, span: Range<usize>) -> Chang
         rule: rule.id,
         level: rule.level,
         pointer: Pointer::root(),
-        edit: Edit::Text,
+        from: None,
         before: raw.get(span.clone()).map(|text| clip(text, 80).into()),
         after: None,
+        is_text: true,
         span,
         count: 1,
     }

@@ -10,8 +10,8 @@ use std::cell::Cell;
 
 use generate::{Choices, reversed};
 use goodcall_core::{
-    Change, Edit, Explain, Gate, Kind, Policy, ReadOptions, Reason, RuleId, Schema, Style, Tree,
-    Verdict, read,
+    Change, Explain, Gate, Kind, Policy, ReadOptions, Reason, RuleId, Schema, Style, Tree, Verdict,
+    read,
 };
 use patch::Json;
 use proptest::prelude::*;
@@ -183,7 +183,7 @@ impl Case<'_> {
                 );
                 let mut value = self.as_read();
                 for change in &mended.changes {
-                    if change.edit != Edit::Text {
+                    if !change.is_text {
                         value.apply(change);
                     }
                     let within = change.span.end <= self.raw.len();

@@ -1,6 +1,6 @@
 //! A JSON value with exact numbers, and the operations of RFC 6902 on it.
 
-use goodcall_core::{Change, Edit, Kind, Node, Pointer, Tree};
+use goodcall_core::{Change, Kind, Node, Pointer, Tree};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json {
@@ -133,20 +133,19 @@ impl Json {
         let value =
             |side: &Option<goodcall_core::Snippet>| Json::parse(side.as_deref().expect("a value"));
         let place = &change.pointer;
-        match &change.edit {
-            Edit::Add => self.add(place, value(&change.after)),
-            Edit::Remove => assert_eq!(self.remove(place), value(&change.before)),
-            Edit::Replace => {
+        match (&change.from, &change.before, &change.after) {
+            (None, None, _) => self.add(place, value(&change.after)),
+            (None, Some(_), None) => assert_eq!(self.remove(place), value(&change.before)),
+            (None, Some(_), Some(_)) => {
                 let old = self.at(place);
                 assert_eq!(*old, value(&change.before));
                 *old = value(&change.after);
             }
-            Edit::Move { from } => {
+            (Some(from), ..) => {
                 let moved = self.remove(from);
                 assert_eq!(moved, value(&change.after));
                 self.add(place, moved);
             }
-            other => panic!("{other:?}"),
         }
     }
 }
