@@ -129,8 +129,12 @@ pub(super) fn is_long(issue: Option<&Issue>) -> bool {
 }
 
 fn unknown_tool(issue: Option<&Issue>, tool: Option<&str>) -> String {
-    let name = tool.unwrap_or_default();
-    let mut out = format!("There is no tool `{name}`; nothing was run.");
+    let called = issue.and_then(|issue| issue.actual.as_ref());
+    let name = tool.or(called.map(|called| called.short.as_str()));
+    let mut out = match name {
+        Some(name) => format!("There is no tool `{name}`; nothing was run."),
+        None => "There is no such tool; nothing was run.".to_owned(),
+    };
     let Some(issue) = issue else { return out };
     let offered = &issue.expected.allowed;
     let names: Vec<_> = issue.candidates.iter().map(|n| format!("`{n}`")).collect();
@@ -546,4 +550,18 @@ pub(super) fn recommendations(bad: &Refusal, budget: &Budget) -> Vec<String> {
         out.push(format!("and {omitted} more"));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_tool_is_named_although_the_host_does_not_name_it() {
+        let refusal = Refusal::unknown_tool("raed_file", ["read_file"]);
+        assert_eq!(
+            head(&refusal, None),
+            "There is no tool `raed_file`; nothing was run. Did you mean `read_file`?"
+        );
+    }
 }

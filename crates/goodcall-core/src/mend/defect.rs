@@ -13,6 +13,7 @@ use crate::validate::{Fault, FaultKind, equals};
 
 /// Faults that are mended together: all faults of a scalar, or one fault of a container.
 pub(crate) struct Defect<'f> {
+    /// At least one fault.
     pub(crate) faults: Vec<Cow<'f, Fault>>,
     /// The alternatives that the rules propose.
     pub(crate) plans: Vec<Plan>,
@@ -20,21 +21,12 @@ pub(crate) struct Defect<'f> {
 
 impl Defect<'_> {
     pub(crate) fn pointer(&self) -> &Pointer {
-        static ROOT: std::sync::OnceLock<Pointer> = std::sync::OnceLock::new();
-        match self.faults.first() {
-            Some(fault) => &fault.pointer,
-            None => ROOT.get_or_init(Pointer::root),
-        }
+        &self.faults[0].pointer
     }
 
     /// Returns a key that is unique among the defects of a value.
     pub(crate) fn key(&self) -> (String, String) {
-        let detail = self
-            .faults
-            .first()
-            .map(|fault| detail(fault))
-            .unwrap_or_default();
-        (self.pointer().as_str().to_owned(), detail)
+        (self.pointer().as_str().to_owned(), detail(&self.faults[0]))
     }
 }
 

@@ -353,8 +353,8 @@ impl<'a> Engine<'_, 'a> {
         if self.ambiguous.len() >= self.context.limits.max_issues {
             return;
         }
-        let place = match defect.faults.first().map(|fault| &fault.kind) {
-            Some(FaultKind::Required(name)) => defect.pointer().join(name),
+        let place = match &defect.faults[0].kind {
+            FaultKind::Required(name) => defect.pointer().join(name),
             _ => defect.pointer().clone(),
         };
         let node = self.draft.tree.at(&place);

@@ -367,7 +367,7 @@ pub(crate) fn reject_partial_or_multiple(
 /// Converts bytes to text, or refuses them if they are not UTF-8.
 pub(crate) fn utf8_or_refusal(bytes: &[u8]) -> Result<&str, Refusal> {
     strict::utf8(bytes).map_err(|error| {
-        let valid = bytes.get(..error.offset()).unwrap_or_default();
+        let valid = &bytes[..error.offset()];
         refusal(
             &error,
             std::str::from_utf8(valid).expect("bytes that are valid UTF-8"),

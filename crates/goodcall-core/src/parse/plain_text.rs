@@ -29,7 +29,7 @@ impl PlainRun {
     fn long_or_last(bytes: &[u8], at: u32) -> Self {
         let end = plain_end_from(bytes, at);
         let mut chunk = [0; 16];
-        let text = bytes.get(at as usize..end as usize).unwrap_or_default();
+        let text = &bytes[at as usize..end as usize];
         for (to, from) in chunk.iter_mut().zip(text) {
             *to = *from;
         }

@@ -339,7 +339,7 @@ impl Parser<'_> {
             out.scalar(literal, ScalarText::NONE, (at, end));
             return Ok(end);
         }
-        let rest = self.bytes.get(at as usize..).unwrap_or_default();
+        let rest = &self.bytes[at as usize..];
         if word.starts_with(rest) {
             return Err(self.fail(out, self.bytes.len() as u32, SyntaxExpectation::Value));
         }

@@ -133,7 +133,7 @@ pub fn name_fits(pattern: &str, name: &str) -> bool {
         return false;
     };
     let mut parts: Vec<_> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
+    let last = parts.pop().expect("a text has at least one part");
     for part in parts {
         let Some((_, behind)) = name.split_once(part) else {
             return false;

@@ -300,7 +300,8 @@ fn find_ref(document: &Value, uri: &str) -> Option<Pointer> {
 }
 
 fn compile_error(error: ValidationError<'_>) -> SchemaError {
-    let place = Pointer::parse(error.instance_path().as_str()).unwrap_or_default();
+    let place = Pointer::parse(error.instance_path().as_str())
+        .expect("places of the validator are JSON Pointers");
     let reason = match place.split_last() {
         Some((_, keyword)) if keyword == "type" => {
             format!("{} is not a JSON Schema type", error.instance())

@@ -121,7 +121,9 @@ impl<'de> Node<'de> {
         match (number.as_u64(), number.as_i64(), number.as_f64()) {
             (Some(number), _, _) => visitor.visit_u64(number),
             (_, Some(number), _) => visitor.visit_i64(number),
-            (_, _, number) => visitor.visit_f64(number.unwrap_or_default()),
+            (_, _, number) => {
+                visitor.visit_f64(number.expect("a number that is not an integer is a float"))
+            }
         }
     }
 
@@ -229,13 +231,13 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
     forward!(visit_float: deserialize_f64);
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-        match self.digits().map(str::parse::<f32>) {
-            Some(Ok(number)) if number.is_infinite() => Err(de::Error::custom(format_args!(
-                "{} is out of the range of f32",
-                self.digits().unwrap_or_default()
-            ))),
-            _ => self.visit_float(visitor),
+        if let Some(digits) = self.digits()
+            && digits.parse().is_ok_and(f32::is_infinite)
+        {
+            let words = format_args!("{digits} is out of the range of f32");
+            return Err(de::Error::custom(words));
         }
+        self.visit_float(visitor)
     }
 
     forward!(deserialize_any: deserialize_bool deserialize_char deserialize_str deserialize_string

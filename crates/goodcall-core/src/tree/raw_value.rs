@@ -34,7 +34,10 @@ impl<'de> MapAccess<'de> for RawMember {
         &mut self,
         seed: V,
     ) -> Result<V::Value, DeserializeError> {
-        let text = self.0.take().unwrap_or_default();
+        let text = self
+            .0
+            .take()
+            .expect("a value is asked for once, after its key");
         seed.deserialize(StringDeserializer::new(text))
     }
 }

@@ -36,10 +36,10 @@ impl Parser<'_> {
     /// and `“a”  “x”`: then it is several members, or a key and its value, rather than one key.
     fn holds_members(&self, key: OpenString, end: &StringEnd) -> bool {
         let text = self.source().as_str();
-        let (first, last) = end.content.inner_quotes.unwrap_or_default();
         let is_quote = |c: char| "\"'`".contains(c) || typographic::is_quote(c);
-        let between = text.get(first..last).unwrap_or_default();
-        let between = between.trim_matches(is_quote);
+        let quotes = end.content.inner_quotes;
+        let between = quotes.and_then(|(first, last)| text.get(first..last));
+        let between = between.unwrap_or_default().trim_matches(is_quote);
         text[key.start..end.text].contains(['=', ':', '：', ',', '，', '[', '{'])
             || !between.is_empty() && between.trim().is_empty()
     }

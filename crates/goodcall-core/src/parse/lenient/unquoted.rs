@@ -371,10 +371,12 @@ fn has_operator(text: &str) -> bool {
         "Math.",
     ];
     let has = |word: &str| text.contains(word);
-    let joins_values = |word: &str| {
-        has(word)
-            && (text.contains('"') || literal(text.split(' ').next().unwrap_or_default()).is_some())
-    };
+    let first_word = text
+        .split(' ')
+        .next()
+        .expect("a text has at least one part");
+    let joins_values =
+        |word: &str| has(word) && (text.contains('"') || literal(first_word).is_some());
     SYMBOLS.into_iter().any(has)
         || STARTS.iter().any(|start| text.starts_with(start))
         || has("+\"")

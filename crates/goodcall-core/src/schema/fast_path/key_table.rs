@@ -48,7 +48,7 @@ impl KeyTable {
                 size: text.len() as u32,
                 check,
                 bit: 0,
-                tail: first_bytes(bytes.get(last..).unwrap_or_default()),
+                tail: first_bytes(&bytes[last..]),
                 text: text.into(),
             }
         };

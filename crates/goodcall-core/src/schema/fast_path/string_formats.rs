@@ -134,7 +134,7 @@ fn is_email(text: &[u8]) -> bool {
     let mut parts = name.split(|byte| *byte == b'.');
     parts.all(|part| !part.is_empty() && is_all(part, MAIL_NAME))
         && name.len() <= 60
-        && is_host(host.get(1..).unwrap_or_default())
+        && is_host(&host[1..])
 }
 
 /// Returns true for `https://example.org/path?query`, without port, fragment and percent signs.
