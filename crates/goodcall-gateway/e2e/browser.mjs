@@ -56,6 +56,7 @@ async function look(name, page) {
   const marked = page.locator('#requests tr.detail').first();
   assert.ok((await marked.locator('del').allTextContents()).includes('"3"'), 'what was sent is marked');
   assert.ok((await marked.locator('ins').allTextContents()).includes('3'), 'what was passed is marked');
+  assert.ok(await marked.locator('th', { hasText: 'Rule' }).first().isVisible(), `${name}: the table of changes has no heads`);
 
   // What is marked and open stays so while the page refreshes.
   await page.evaluate(() => {
