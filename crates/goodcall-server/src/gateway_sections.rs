@@ -188,6 +188,38 @@ mod tests {
     }
 
     #[test]
+    fn route_has_limits_on_reasks_and_policies_of_tools_of_its_own() {
+        let file = ConfigFile::parse(
+            "[gateway]\nreasks_per_minute = 600\nreask_percent = 20\n\
+             [gateway.routes.a]\nupstream = \"https://a.example\"\nobserve = true\n\
+             reasks_per_minute = 6\nreask_deadline_seconds = 30\nno_reask = [\"truncated\"]\n\
+             reask_breaker = 2\nreask_breaker_seconds = 9\ntools = { f = \"strict\" }\n\
+             [gateway.models.\"small-*\"]\npolicy = \"eager\"\ntools = { g = \"strict\" }\n",
+        )
+        .unwrap();
+        let route = &file.gateway_routes()[0];
+        let limits = &route.settings.reasking;
+        assert_eq!(limits.reasks_per_minute, Some(6), "its own");
+        assert_eq!(limits.reask_percent, Some(20), "the gateway's");
+        assert_eq!(limits.reask_deadline_seconds, Some(30));
+        assert_eq!(limits.no_reask, ["truncated"]);
+        assert_eq!(
+            (limits.reask_breaker, limits.reask_breaker_seconds),
+            (Some(2), Some(9))
+        );
+        assert!(route.settings.replies.observe.is_on());
+        assert!(!file.gateway_settings().replies.observe.is_on());
+        let level = |policies: &Policies, tool| policies.for_tool(tool).level_name();
+        assert_eq!(level(&route.policies, "f"), "strict");
+        assert_eq!(level(&route.policies, "g"), "safe");
+        let (_, small) = &route.models[0];
+        assert_eq!(
+            (level(small, "f"), level(small, "g"), level(small, "h")),
+            ("strict", "strict", "eager")
+        );
+    }
+
+    #[test]
     fn closest_pattern_of_a_model_comes_first() {
         let file = ConfigFile::parse(
             "policy = \"strict\"\n[gateway.models.\"gpt-*\"]\npolicy = \"safe\"\n\

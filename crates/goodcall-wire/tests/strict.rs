@@ -65,6 +65,11 @@ const PROVIDERS: &[(&str, Maker, &[Thinks])] = &[
         &[Thinks::Never, Thinks::Always],
     ),
     (
+        "chat with reasoning, n = 2",
+        || Box::new(Chat::new(true, 2)),
+        &[Thinks::Always],
+    ),
+    (
         "messages",
         || Box::new(Messages::new(false)),
         &[Thinks::Never],
@@ -85,7 +90,7 @@ const PROVIDERS: &[(&str, Maker, &[Thinks])] = &[
     (
         "gemini, two candidates",
         || Box::new(Gemini::new(true, 2)),
-        &[Thinks::Never],
+        &ALL,
     ),
     ("ollama", || Box::new(Ollama), &ALL),
     #[cfg(feature = "event-stream")]
@@ -240,4 +245,24 @@ fn what_clients_drop_is_put_back() {
     let refused = refused(true);
     let (count, list) = (refused.len(), refused.join("\n"));
     assert!(refused.is_empty(), "{count} refused:\n{list}");
+}
+
+/// Without a result of its last call, every history is refused.
+#[test]
+fn strict_providers_refuse_a_call_without_its_result() {
+    for (name, maker, thinks) in PROVIDERS {
+        let (mut provider, memory) = (maker(), Memory::default());
+        let replies = [Said {
+            thinks: thinks[0] == Thinks::Always,
+            speaks: true,
+            calls: vec![GOOD, OTHER],
+        }];
+        let reply = whole(provider.as_mut(), GiveUp::AsSent, &replies, &memory).unwrap();
+        let (_, mut next) = provider.next(&provider.request(), &reply).remove(0);
+        assert_eq!(provider.check(&next), Ok(()), "{name}");
+        let mut keys = ["messages", "input", "contents"].into_iter();
+        let key = keys.find(|key| next[*key].is_array()).unwrap();
+        next[key].as_array_mut().unwrap().pop();
+        assert!(provider.check(&next).is_err(), "{name} takes {next}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::observe::{path, request, stream};
 use crate::support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -150,4 +151,39 @@ async fn held_call_is_bridged_by_heartbeats() {
         !metrics.contains("goodcall_held_seconds_sum 0.0\n"),
         "{metrics}"
     );
+}
+
+/// While the model is asked again, nothing comes from the upstream, and the client must not give up.
+#[tokio::test]
+async fn reask_is_bridged_by_heartbeats_in_every_protocol() {
+    // Bedrock has no event that all clients skip.
+    let beats = [
+        ("chat", ": goodcall\n\n"),
+        ("responses", ": goodcall\n\n"),
+        ("messages", "event: ping\ndata: {\"type\": \"ping\"}\n\n"),
+        ("gemini", "1\r\n\n\r\n"),
+        ("ollama", "\"content\":\"\""),
+    ];
+    for (protocol, beat) in beats {
+        let upstream = Upstream::default();
+        let (kind, bad) = stream(protocol, "f", "{}");
+        let (_, good) = stream(protocol, "f", r#"{"a": 1}"#);
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n");
+        let head = head.into_bytes();
+        let (go_on, wait) = tokio::sync::oneshot::channel();
+        upstream.then(vec![Act::Write(head.clone()), Act::Write(bad)]);
+        upstream.then(vec![Act::Wait(wait), Act::Write(head), Act::Write(good)]);
+        let running = gateway(upstream.start().await, |config| {
+            config.limits.heartbeat_time = Some(Duration::from_millis(20));
+        })
+        .await;
+        let (path, body) = (path(protocol, true), request(protocol, true));
+        let mut client = Client::send(running.address, "POST", path, "", &body).await;
+        client.until(beat).await;
+        go_on.send(()).unwrap();
+        let reply = client.end().await;
+        assert!(reply.whole, "{protocol}: {reply:?}");
+        let line = "goodcall_outcomes_total{outcome=\"cured\",model=\"m\"} 1";
+        wait_for_metric(running.address, line).await;
+    }
 }

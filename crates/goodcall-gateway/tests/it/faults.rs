@@ -287,6 +287,20 @@ async fn own_time_of_a_passing_stream_is_small() {
     assert!(page.contains(r#"goodcall_upstream_seconds_bucket{le="0.25",model="m"} 0"#));
 }
 
+/// So is the time of a reply that its client did not wait for.
+#[tokio::test]
+async fn own_time_of_a_reply_that_nobody_waited_for_is_small() {
+    let upstream = Upstream::default();
+    upstream.then(vec![Act::Hang]);
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let client = Client::send(running.address, "POST", CHAT, "", chat(false)).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    drop(client);
+    let page = wait_for_metric(running.address, "goodcall_added_seconds_count 1").await;
+    assert!(page.contains(r#"goodcall_added_seconds_bucket{le="0.1"} 1"#));
+    assert!(page.contains(r#"goodcall_upstream_seconds_bucket{le="0.25",model="m"} 0"#));
+}
+
 /// A stream that is cut when the gateway stops is not one that its client left.
 #[tokio::test]
 async fn streams_that_a_stop_cuts_are_not_the_clients_fault() {

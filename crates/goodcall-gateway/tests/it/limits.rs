@@ -243,3 +243,28 @@ async fn stop_cuts_streams_after_the_drain_time() {
     running.served.await.unwrap();
     drop(idle);
 }
+
+/// The first reply waits for a re-ask, but not for as long as a first reply may take.
+#[tokio::test]
+async fn hanging_reask_keeps_the_first_reply() {
+    for stream in [false, true] {
+        let upstream = Upstream::default();
+        if stream {
+            upstream.stream(&[&chat_call("{}"), CHAT_END, "[DONE]"]);
+        } else {
+            upstream.reply_json(&chat_reply("{}"));
+        }
+        upstream.then(vec![Act::Hang]);
+        let running = gateway(upstream.start().await, |config| {
+            config.limits.reask_time = Duration::from_millis(100);
+        })
+        .await;
+        let reply = post(running.address, CHAT, &chat(stream)).await;
+        assert!(
+            reply.whole && reply.body.contains(r#""name":"f""#),
+            "{reply:?}"
+        );
+        let line = r#"goodcall_reask_failures_total{code="upstream_timeout",model="m"} 1"#;
+        wait_for_metric(running.address, line).await;
+    }
+}

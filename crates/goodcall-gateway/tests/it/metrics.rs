@@ -149,3 +149,27 @@ async fn all_that_a_request_causes_is_counted_by_its_route() {
     let observed = r#"outcome="mended",model="m",route="seen""#;
     assert!(!metrics.contains(observed), "{metrics}");
 }
+
+#[tokio::test]
+async fn repairs_around_calls_are_told_and_counted() {
+    let upstream = Upstream::default();
+    let reply = chat_reply(r#"{"a": 1}"#);
+    upstream.reply_json(&reply.replace(r#""id":"c1","type""#, r#""type""#).replace(
+        r#""finish_reason":"tool_calls""#,
+        r#""finish_reason":"stop""#,
+    ));
+    let running = gateway(upstream.start().await, |_| {}).await;
+    let got = post(running.address, CHAT, &chat(false)).await;
+    let verdict = "good=1 mended=0 bad=0 reasked=0 repaired=2";
+    assert_eq!(
+        got.header("goodcall-verdict"),
+        Some(verdict),
+        "{}",
+        got.body
+    );
+    let metrics = get(running.address, "/metrics").await.body;
+    for repair in ["call_id", "finish_reason"] {
+        let line = format!("goodcall_repairs_total{{repair=\"{repair}\"}} 1\n");
+        assert!(metrics.contains(&line), "{line}: {metrics}");
+    }
+}

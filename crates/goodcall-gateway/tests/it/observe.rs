@@ -18,7 +18,7 @@ const KINDS: [(&str, &str, &str); 6] = [
     ("nope", r#"{"a": 1}"#, "reask"),
 ];
 
-const PROTOCOLS: [&str; 6] = [
+pub(crate) const PROTOCOLS: [&str; 6] = [
     "chat",
     "responses",
     "messages",
@@ -31,7 +31,7 @@ fn schema() -> Value {
     json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
 }
 
-fn path(protocol: &str, streams: bool) -> &'static str {
+pub(crate) fn path(protocol: &str, streams: bool) -> &'static str {
     match (protocol, streams) {
         ("chat", _) => CHAT,
         ("responses", _) => "/v1/responses",
@@ -44,7 +44,7 @@ fn path(protocol: &str, streams: bool) -> &'static str {
     }
 }
 
-fn request(protocol: &str, streams: bool) -> String {
+pub(crate) fn request(protocol: &str, streams: bool) -> String {
     let user = json!([{"role": "user", "content": "Go."}]);
     let function = json!({"name": "f", "parameters": schema()});
     let request = match protocol {
@@ -89,7 +89,7 @@ fn whole(protocol: &str, name: &str, arguments: &str) -> Vec<u8> {
     format!(" {reply:#}\r\n").into_bytes()
 }
 
-fn stream(protocol: &str, name: &str, arguments: &str) -> (&'static str, Vec<u8>) {
+pub(crate) fn stream(protocol: &str, name: &str, arguments: &str) -> (&'static str, Vec<u8>) {
     let lines = match protocol {
         "chat" => vec![
             json!({"id": "r", "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0,
@@ -175,8 +175,9 @@ fn observing(config: &mut GatewayConfig) {
     config.observe = true;
 }
 
+/// Every reply comes in two parts: the client has the first one before the second is sent.
 #[tokio::test]
-async fn every_byte_passes_as_sent_and_the_metrics_tell_what_would_have_been() {
+async fn every_byte_passes_as_sent_at_its_time_and_the_metrics_tell_what_would_have_been() {
     let upstream = Upstream::default();
     let running = gateway(upstream.start().await, observing).await;
     let mut kinds = 0;
@@ -197,14 +198,19 @@ async fn every_byte_passes_as_sent_and_the_metrics_tell_what_would_have_been() {
             let head = format!(
                 "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n{length}connection: close\r\n\r\n"
             );
+            let (first, second) = sent.split_at(sent.len() / 2);
+            let (go_on, wait) = oneshot::channel();
             upstream.then(vec![
-                Act::Write(head.into_bytes()),
-                Act::Write(sent.clone()),
+                Act::Write([head.as_bytes(), first].concat()),
+                Act::Wait(wait),
+                Act::Write(second.to_vec()),
             ]);
             let path = path(protocol, streams);
             let body = request(protocol, streams);
             let headers = "accept-encoding: gzip, br\r\n";
-            let client = Client::send(running.address, "POST", path, headers, &body).await;
+            let mut client = Client::send(running.address, "POST", path, headers, &body).await;
+            client.until_bytes(&first[first.len() - 20..]).await;
+            go_on.send(()).unwrap();
             let got = client.end().await;
             let bytes = if streams {
                 unchunked(&got.raw_body)

@@ -1,9 +1,10 @@
 //! Limits on re-asks: when they forbid one, the client gets the reply that there is.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use goodcall_core::Reason;
-use goodcall_gateway::{GatewayConfig, ReaskLimits};
+use goodcall_gateway::{GatewayConfig, ReaskLimits, RouteConfig};
 
 use crate::support::*;
 
@@ -25,6 +26,78 @@ async fn ask(change: impl FnOnce(&mut ReaskLimits), stream: bool) -> (usize, Str
     let line = "goodcall_outcomes_total{";
     let metrics = wait_for_metric(running.address, line).await;
     (upstream.requests().len(), metrics)
+}
+
+/// A budget that one route has spent, and a breaker that it has opened, hold for that route alone.
+#[tokio::test]
+async fn limits_hold_for_each_route_by_itself() {
+    let (first, second) = (Upstream::default(), Upstream::default());
+    let (first_at, second_at) = (first.start().await, second.start().await);
+    let to = |address: SocketAddr| GatewayConfig::new(&format!("http://{address}")).unwrap();
+    let running = gateway(first_at, |config| {
+        let (mut few, mut fragile) = (to(first_at), to(first_at));
+        few.reasks.per_minute = Some(1);
+        fragile.reasks.breaker = Some(1);
+        config.upstream.routes = vec![
+            RouteConfig::new("few", "/few", few),
+            RouteConfig::new("fragile", "/fragile", fragile),
+            RouteConfig::new("second", "/second", to(second_at)),
+        ];
+    })
+    .await;
+    let asked = |upstream: Upstream, route: &'static str, fails: bool| async move {
+        let before = upstream.requests().len();
+        upstream.reply_json(&chat_reply("{}"));
+        if fails {
+            upstream.reply_with(429, "application/json", "{}");
+        } else {
+            upstream.reply_json(&chat_reply(r#"{"a": 1}"#));
+        }
+        post(running.address, &format!("/{route}{CHAT}"), &chat(false)).await;
+        upstream.drop_scripts();
+        upstream.requests().len() - before
+    };
+    assert_eq!(asked(first.clone(), "few", false).await, 2);
+    assert_eq!(
+        asked(first.clone(), "few", false).await,
+        1,
+        "its minute is spent"
+    );
+    assert_eq!(
+        asked(first.clone(), "fragile", true).await,
+        2,
+        "others have theirs"
+    );
+    assert_eq!(
+        asked(first.clone(), "fragile", false).await,
+        1,
+        "its breaker is open"
+    );
+    assert_eq!(asked(second.clone(), "second", false).await, 2);
+    assert_eq!(asked(second, "second", false).await, 2);
+    let metrics = get(running.address, "/metrics").await.body;
+    for (limit, route) in [("per_minute", "few"), ("breaker", "fragile")] {
+        let line = format!(
+            "goodcall_reask_failures_total{{code=\"limit_{limit}\",model=\"m\",route=\"{route}\"}} 1\n"
+        );
+        assert!(metrics.contains(&line), "{line}: {metrics}");
+    }
+}
+
+#[tokio::test]
+async fn reload_does_not_renew_the_budget() {
+    let upstream = Upstream::default();
+    let at = upstream.start().await;
+    let running = gateway(at, |config| config.reasks.per_minute = Some(1)).await;
+    for asked in [2, 3] {
+        upstream.reply_json(&chat_reply("{}"));
+        upstream.reply_json(&chat_reply(r#"{"a": 1}"#));
+        post(running.address, CHAT, &chat(false)).await;
+        assert_eq!(upstream.requests().len(), asked);
+        let mut config = GatewayConfig::new(&format!("http://{at}")).unwrap();
+        config.reasks.per_minute = Some(1);
+        running.gateway.reload(config).unwrap();
+    }
 }
 
 /// Sets one limit.

@@ -151,6 +151,39 @@ async fn model_has_a_policy_of_its_own() {
     }
 }
 
+/// A route has policies for its models and its tools, whatever those of the gateway are.
+#[tokio::test]
+async fn route_has_policies_of_its_own_for_models_and_tools() {
+    let upstream = Upstream::default();
+    for _ in 0..4 {
+        upstream.reply_json(&chat_reply(r#"{"a": "1"}"#));
+    }
+    let at = upstream.start().await;
+    let running = gateway(at, |config| {
+        config.relay.reasks = 0;
+        let mut own = to(at);
+        own.relay.reasks = 0;
+        own.relay.policies = Policies::new(Policy::safe()).tool("f", &Policy::strict());
+        own.upstream.models = vec![("small".to_owned(), Policies::new(Policy::safe()))];
+        config.upstream.routes = vec![RouteConfig::new("one", "/one", own)];
+    })
+    .await;
+    let (mended, bad) = (
+        Some("good=0 mended=1 bad=0 reasked=0"),
+        Some("good=0 mended=0 bad=1 reasked=0"),
+    );
+    for (path, model, verdict) in [
+        (CHAT.to_owned(), "m", mended),
+        (format!("/one{CHAT}"), "m", bad),
+        (format!("/one{CHAT}"), "small", mended),
+        (CHAT.to_owned(), "small", mended),
+    ] {
+        let body = chat(false).replace(r#""model":"m""#, &format!(r#""model":"{model}""#));
+        let reply = post(running.address, &path, &body).await;
+        assert_eq!(reply.header("goodcall-verdict"), verdict, "{path} {model}");
+    }
+}
+
 /// A file with the keys of clients, which is removed with this.
 struct KeyFile(PathBuf);
 
@@ -244,6 +277,15 @@ fn unusable_key_file_is_refused_without_showing_its_line() {
         "{error}"
     );
     assert!(!error.contains("not-hashed-secret"), "{error}");
+}
+
+#[test]
+fn key_file_without_keys_is_refused() {
+    let file = KeyFile::new("empty", "# nobody yet\n");
+    let mut config = to(([127, 0, 0, 1], 9).into());
+    config.listener.client_keys = Some(file.0.clone());
+    let error = Gateway::new(config).unwrap_err().to_string();
+    assert!(error.contains("every client would be refused"), "{error}");
 }
 
 #[tokio::test]

@@ -68,6 +68,11 @@ impl Upstream {
         self.then(vec![stream_head(), events(&[&chat_text("Hm.")]), Act::Hang]);
     }
 
+    /// Forgets the scripts for requests that did not come.
+    pub(crate) fn drop_scripts(&self) {
+        self.scripts.lock().unwrap().clear();
+    }
+
     pub(crate) fn requests(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
@@ -262,12 +267,20 @@ impl Client {
 
     /// Reads until the reply contains this text.
     pub(crate) async fn until(&mut self, text: &str) {
-        while !String::from_utf8_lossy(&self.raw).contains(text) {
+        self.until_bytes(text.as_bytes()).await;
+    }
+
+    /// Reads until the reply contains these bytes, for a minute at most.
+    pub(crate) async fn until_bytes(&mut self, bytes: &[u8]) {
+        while !self.raw.windows(bytes.len()).any(|found| found == bytes) {
             let mut chunk = [0; 4096];
-            let size = self.socket.read(&mut chunk).await.unwrap();
+            let read = self.socket.read(&mut chunk);
+            let read = tokio::time::timeout(Duration::from_secs(60), read).await;
+            let size = read.map_or(0, Result::unwrap);
             assert!(
                 size > 0,
-                "the end before {text:?}: {}",
+                "no {:?} in {}",
+                String::from_utf8_lossy(bytes),
                 String::from_utf8_lossy(&self.raw)
             );
             self.raw.extend_from_slice(&chunk[..size]);
