@@ -94,6 +94,13 @@ impl GatewayArgs {
         flags.upstream.upstream = None;
         let settings = flags.over(route.settings);
         let at = |error: String| format!("routes.{}: {error}", route.name);
+        if settings.upstream.upstream.is_none() {
+            return Err(format!(
+                "routes.{name}: no upstream is named: write upstream = \"https://…\" into \
+                 [gateway.routes.{name}]",
+                name = route.name
+            ));
+        }
         let config = self.upstream_config(settings, route.policies, route.models);
         let mut config = config.map_err(at)?;
         for (name, value) in route.headers {
@@ -177,7 +184,9 @@ async fn serve(
     let requests = config.limits.concurrent;
     let (admin, observes) = (config.admin.clone(), config.observe);
     let gateway = Gateway::new(config).map_err(|error| error.to_string())?;
-    let listener = listen_on(listen).map_err(|error| format!("{listen}: {error}"))?;
+    // Before anyone is told that it runs: a signal that nobody waits for would end it.
+    let mut hangups = Hangups::new()?;
+    let listener = listen_on(listen).map_err(|error| not_listening("--listen", listen, &error))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let file = match config_path(args.config.as_deref()) {
         Some(path) => format!(", settings from {}", path.display()),
@@ -189,7 +198,7 @@ async fn serve(
     );
     let admin_listener = match admin.address {
         Some(own) if own != listen => {
-            Some(listen_on(own).map_err(|error| format!("--admin {own}: {error}"))?)
+            Some(listen_on(own).map_err(|error| not_listening("--admin", own, &error))?)
         }
         _ => None,
     };
@@ -213,7 +222,7 @@ async fn serve(
         tokio::select! {
             () = &mut serving => return Ok(()),
             () = &mut own_paths => {}
-            () = hangup() => match reload(args, &gateway, spans) {
+            () = hangups.next() => match reload(args, &gateway, spans) {
                 Ok(kept) if kept.is_empty() => anstream::eprintln!("goodcall: settings read again"),
                 Ok(kept) => anstream::eprintln!(
                     "goodcall: settings read again; unchanged until a restart: {}",
@@ -272,6 +281,23 @@ fn tell_about_admin(
     }
 }
 
+/// Says why an address cannot be listened on, and what to do about it.
+fn not_listening(flag: &str, address: SocketAddr, error: &std::io::Error) -> String {
+    let advice = match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            format!("another program has it: end that one, or name another port with {flag}")
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            format!("ports below 1024 need a permission: name a larger one with {flag}")
+        }
+        std::io::ErrorKind::AddrNotAvailable => format!(
+            "this machine does not have it: name one of its own, or 0.0.0.0 for all, with {flag}"
+        ),
+        _ => format!("name another address with {flag}"),
+    };
+    format!("cannot listen on {address}: {error}; {advice}")
+}
+
 /// Listens, with a queue that a burst of connections does not overflow.
 fn listen_on(address: SocketAddr) -> std::io::Result<tokio::net::TcpListener> {
     let socket = match address {
@@ -296,20 +322,28 @@ fn reload(
     Ok(kept)
 }
 
-#[cfg(unix)]
-async fn hangup() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::hangup()) {
-        Ok(mut hangup) => {
-            hangup.recv().await;
-        }
-        Err(_) => std::future::pending().await,
-    }
+/// The signals to read the settings again. One that comes while they are read is not lost.
+struct Hangups {
+    #[cfg(unix)]
+    signal: tokio::signal::unix::Signal,
 }
 
-#[cfg(not(unix))]
-async fn hangup() {
-    std::future::pending().await
+impl Hangups {
+    fn new() -> Result<Self, CliError> {
+        Ok(Self {
+            #[cfg(unix)]
+            signal: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
+                .map_err(|error| format!("waiting for SIGHUP: {error}"))?,
+        })
+    }
+
+    async fn next(&mut self) {
+        #[cfg(unix)]
+        if self.signal.recv().await.is_some() {
+            return;
+        }
+        std::future::pending().await
+    }
 }
 
 /// Waits for a signal to stop.
@@ -340,4 +374,24 @@ async fn terminate() {
 #[cfg(not(unix))]
 async fn terminate() {
     std::future::pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn burst_of_connections_fits_into_the_queue() {
+        let listener = listen_on(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let address = listener.local_addr().unwrap();
+        // Nobody accepts them; the usual queue has room for 128.
+        let mut open = Vec::new();
+        for number in 0..300 {
+            let connection = tokio::net::TcpStream::connect(address);
+            let wait = std::time::Duration::from_millis(900);
+            let connection = tokio::time::timeout(wait, connection).await;
+            open.push(connection.unwrap_or_else(|_| panic!("connection {number} waits")));
+        }
+        assert_eq!(open.len(), 300);
+    }
 }

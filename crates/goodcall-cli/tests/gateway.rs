@@ -25,7 +25,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Starts a gateway with this file, on a free port.
+    /// Starts a gateway with this file, on a free port. It writes a log only if the file says so.
     fn start(name: &str, file: &str, variables: &[(&str, &str)]) -> Self {
         let folder = format!("goodcall-cli-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
@@ -33,15 +33,12 @@ impl Running {
         let path = folder.join("goodcall.toml");
         std::fs::write(&path, file).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_goodcall"));
-        command.args([
-            "gateway",
-            "--listen",
-            "127.0.0.1:0",
-            "--log",
-            "off",
-            "--config",
-        ]);
+        command.args(["gateway", "--listen", "127.0.0.1:0"]);
+        if !file.contains("log = ") {
+            command.args(["--log", "off"]);
+        }
         command
+            .arg("--config")
             .arg(&path)
             .current_dir(&folder)
             .envs(variables.iter().copied());
@@ -107,6 +104,19 @@ fn get(address: &str, path: &str, headers: &str) -> String {
     reply
 }
 
+fn post(address: &str, body: &str) -> String {
+    let mut socket = TcpStream::connect(address).unwrap();
+    let size = body.len();
+    let request = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {size}\r\n\
+         connection: close\r\n\r\n{body}"
+    );
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut reply = String::new();
+    let _ = socket.read_to_string(&mut reply);
+    reply
+}
+
 fn head(heads: &Receiver<String>) -> String {
     heads.recv_timeout(Duration::from_secs(60)).unwrap()
 }
@@ -151,6 +161,45 @@ fn missing_variable_of_a_header_is_named() {
     let line = running.line();
     let wanted = "routes.one: headers: the environment has no variable GOODCALL_NO_SUCH_VARIABLE";
     assert!(line.ends_with(wanted), "{line}");
+}
+
+#[test]
+fn address_that_is_taken_is_named_with_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_goodcall"));
+    command.args(["gateway", "--upstream", "http://127.0.0.1:9", "--listen"]);
+    let output = command.arg(address.to_string()).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    let wanted = format!("cannot listen on {address}: ");
+    assert!(text.contains(&wanted), "{text}");
+    assert!(text.contains("another port with --listen"), "{text}");
+}
+
+/// A request that is not judged is logged with what it asked for.
+#[test]
+fn log_has_the_model_and_the_stream_of_a_request_without_tools() {
+    let (upstream, _heads) = upstream();
+    let file = format!("[gateway]\nupstream = \"http://{upstream}\"\nlog = \"stderr\"\n");
+    let running = Running::start("log", &file, &[]);
+    let (address, _) = running.address();
+    post(&address, r#"{"model":"m","stream":true,"messages":[]}"#);
+    let line = loop {
+        let line = running.line();
+        if line.starts_with('{') {
+            break line;
+        }
+    };
+    for part in [
+        r#""path":"/v1/chat/completions""#,
+        r#""status":200"#,
+        r#""stream":true"#,
+        r#""model":"m""#,
+        r#""passed":"no_tools""#,
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
 }
 
 /// An upstream elsewhere is reached through the proxy of the environment, and one that `NO_PROXY`
@@ -247,16 +296,7 @@ fn environment_names_the_service_of_the_spans() {
     let variables = [("OTEL_SERVICE_NAME", "front-door")];
     let running = Running::start("service", &file, &variables);
     let (address, _) = running.address();
-    let body = r#"{"model":"m","messages":[]}"#;
-    let mut socket = TcpStream::connect(&address).unwrap();
-    let size = body.len();
-    let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {size}\r\n\
-         connection: close\r\n\r\n{body}"
-    );
-    socket.write_all(request.as_bytes()).unwrap();
-    let mut reply = String::new();
-    let _ = socket.read_to_string(&mut reply);
+    let reply = post(&address, r#"{"model":"m","messages":[]}"#);
     assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
     let id = running.process.id().to_string();
     assert!(

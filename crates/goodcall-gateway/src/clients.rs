@@ -51,6 +51,12 @@ impl Clients {
             })?;
             all.insert(digest, name);
         }
+        if all.is_empty() {
+            return Err(GatewayConfigError::new(format!(
+                "{shown}: no client keys: every client would be refused; expected a line with a name, \
+                 a colon and the SHA-256 of a key"
+            )));
+        }
         Ok(Self(all))
     }
 

@@ -529,6 +529,9 @@ fn upstream_uri(text: &str) -> Result<Uri, GatewayConfigError> {
         return Err(wrong("has a query"));
     }
     match uri.authority() {
+        Some(authority) if authority.as_str().ends_with(':') => {
+            Err(wrong("has no port behind its colon"))
+        }
         Some(authority) if !authority.as_str().contains('@') => Ok(uri),
         Some(_) => Err(wrong("has credentials, which belong into headers")),
         None => Err(wrong("has no host")),
@@ -573,5 +576,6 @@ mod tests {
         assert!(error("api.openai.com").contains("neither http:// nor https://"));
         assert!(error("https://user:key@host").contains("credentials"));
         assert!(error("https://host?a=b").contains("query"));
+        assert!(error("http://127.0.0.1:").contains("no port behind its colon"));
     }
 }

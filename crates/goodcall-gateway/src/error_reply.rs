@@ -88,16 +88,28 @@ impl ErrorReply {
 
     fn message(self) -> &'static str {
         match self {
-            ErrorReply::RequestTooLarge => "The request is larger than this gateway takes.",
+            ErrorReply::RequestTooLarge => {
+                "The request is larger than max_request_bytes of this gateway allows."
+            }
             ErrorReply::RequestBroken => "The request ended before it was whole.",
             ErrorReply::PathRefused => "The path has `..` segments: send one without.",
             ErrorReply::MethodRefused => "This gateway is not a proxy for CONNECT.",
-            ErrorReply::ClientUnknown => "This gateway takes only requests with one of its keys.",
-            ErrorReply::NoRoute => "No route of this gateway takes this path and host.",
+            ErrorReply::ClientUnknown => {
+                "This gateway takes only requests with one of its keys: send yours in place of the \
+                 provider's, or in the header goodcall-key."
+            }
+            ErrorReply::NoRoute => {
+                "No route of this gateway takes this path and host: the base URL begins with the \
+                 prefix of one."
+            }
             ErrorReply::Busy => "This gateway has as many requests as it takes. Try again.",
-            ErrorReply::UpstreamUnreachable => "This gateway cannot reach its upstream.",
+            ErrorReply::UpstreamUnreachable => {
+                "This gateway cannot reach its upstream. Its log has the cause."
+            }
             ErrorReply::UpstreamTimeout => "The upstream of this gateway did not reply in time.",
-            ErrorReply::UpstreamBroken => "The upstream's reply could not be read to its end.",
+            ErrorReply::UpstreamBroken => {
+                "The upstream's reply could not be read to its end. The gateway's log has the cause."
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
@@ -16,8 +16,19 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, GatewayConfigErr
     let chain = chain.map_err(|error| {
         GatewayConfigError::caused(format!("{certificate}: no certificate"), error)
     })?;
+    if chain.is_empty() {
+        return Err(GatewayConfigError::new(format!(
+            "{certificate}: no certificate: expected PEM, with a line BEGIN CERTIFICATE"
+        )));
+    }
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| {
-        GatewayConfigError::caused(format!("{}: no private key", files.key.display()), error)
+        let key = files.key.display();
+        match error {
+            pem::Error::NoItemsFound => GatewayConfigError::new(format!(
+                "{key}: no private key: expected PEM, with a line BEGIN PRIVATE KEY"
+            )),
+            error => GatewayConfigError::caused(format!("{key}: no private key"), error),
+        }
     })?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)

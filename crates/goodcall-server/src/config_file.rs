@@ -40,7 +40,7 @@ use crate::mcp_settings::{McpServerDefinition, McpSettings, McpToolSettings, Mcp
 /// let error = ConfigFile::parse("[gateway]\nreasks = \"many\"").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "gateway.reasks: invalid type: string \"many\", expected u32"
+///     "gateway.reasks: invalid type: string \"many\", expected a whole number"
 /// );
 /// # Ok::<(), goodcall_server::ConfigFileError>(())
 /// ```
@@ -181,7 +181,7 @@ impl ConfigFile {
     fn from_table(table: Table) -> Result<Self, String> {
         let file: Self = table
             .try_into()
-            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+            .map_err(|error: toml::de::Error| for_people(error.message()))?;
         let unsaid = Unsaid::default();
         file.all_policies(&[], &unsaid)?;
         file.mcp_policies("", &unsaid)?;
@@ -315,6 +315,37 @@ fn narrow(table: &Table, wrap: &dyn Fn(Table) -> Table) -> Option<(Vec<String>, 
     })
 }
 
+/// Names the types of Rust as people do.
+fn for_people(message: &str) -> String {
+    let integers = ["u16", "u32", "u64", "usize"];
+    let end = integers.map(|name| format!("expected {name}"));
+    match end.iter().find_map(|end| message.strip_suffix(end)) {
+        Some(start) => format!("{start}expected a whole number"),
+        None => message.to_owned(),
+    }
+}
+
+/// The known key that an unknown one is at most two letters away from.
+fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+    let edits = known.iter().map(|name| (edits(key, name), *name));
+    let (edits, name) = edits.min_by_key(|(edits, _)| *edits)?;
+    (edits <= 2 && edits * 3 <= key.len()).then_some(name)
+}
+
+/// The number of letters to add, remove or replace to make one word the other.
+fn edits(one: &str, two: &str) -> usize {
+    let mut row: Vec<_> = (0..=two.len()).collect();
+    for (i, a) in one.bytes().enumerate() {
+        let mut before = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in two.bytes().enumerate() {
+            let replaced = before + usize::from(a != b);
+            before = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row[two.len()]
+}
+
 /// Refuses a key that no section knows. Tools and policies are left to `Policies`.
 fn reject_unknown_keys(place: &mut Vec<String>, table: &Table) -> Result<(), ConfigFileError> {
     let Some(known) = known_keys(place) else {
@@ -323,7 +354,10 @@ fn reject_unknown_keys(place: &mut Vec<String>, table: &Table) -> Result<(), Con
     for (key, value) in table {
         place.push(key.clone());
         if !known.is_empty() && !known.contains(&key.as_str()) {
-            let mut message = format!("unknown key, expected one of {}", known.join(", "));
+            let mut message = match nearest(key, &known) {
+                Some(nearest) => format!("unknown key, did you mean `{nearest}`?"),
+                None => format!("unknown key, expected one of {}", known.join(", ")),
+            };
             if matches!(key.as_str(), "level" | "rules") {
                 message += "; a policy is written `policy = \"safe\"` or `policy = { level = … }`";
             }
@@ -514,7 +548,7 @@ mod tests {
             ),
             (
                 "[mcp.servers.a]\ncomand = 5",
-                "mcp.servers.a.comand: unknown key, expected one of policy, ",
+                "mcp.servers.a.comand: unknown key, did you mean `command`?",
             ),
         ] {
             let error = ConfigFile::parse(text).unwrap_err().to_string();
@@ -549,9 +583,10 @@ mod tests {
     #[test]
     fn errors_name_the_key_and_what_is_expected() {
         for (text, expected) in [
+            ("polciy = 1", "polciy: unknown key, did you mean `policy`?"),
             (
-                "polciy = 1",
-                "polciy: unknown key, expected one of policy, destructive, tools, gateway, mcp",
+                "colour = 1",
+                "colour: unknown key, expected one of policy, destructive, tools, gateway, mcp",
             ),
             ("level = \"strict\"", "; a policy is written `policy = "),
             (
@@ -569,7 +604,7 @@ mod tests {
             ),
             (
                 "[gateway]\nupstrem = 1",
-                "gateway.upstrem: unknown key, expected one of upstream, ",
+                "gateway.upstrem: unknown key, did you mean `upstream`?",
             ),
             (
                 "[gateway]\nthreads = 1\nloops = \"x\"",
@@ -582,8 +617,8 @@ mod tests {
             ),
             ("gateway = 1", "gateway: invalid type"),
             (
-                "[mcp]\nlops = 1",
-                "mcp.lops: unknown key, expected one of policy, destructive, tools, servers, style, ",
+                "[mcp]\nlevels = 1",
+                "mcp.levels: unknown key, expected one of policy, destructive, tools, servers, style, ",
             ),
             ("[mcp]\nloops = \"x\"", "mcp.loops: unknown variant `x`"),
             (

@@ -37,4 +37,4 @@ pub use mcp_settings::{
     McpToolSettings, McpTools,
 };
 pub use same_site::{is_cross_site, is_from_foreign_page, is_loopback_authority};
-pub use store_target::StoreTarget;
+pub use store_target::{StoreTarget, StoreTargetError};

@@ -19,23 +19,50 @@ pub enum StoreTarget {
 
 impl StoreTarget {
     /// Reads a path, or a URL that begins with `postgres://` or `postgresql://`.
-    pub fn read(text: &str) -> Self {
-        let scheme = text.split("://").next().unwrap_or_default();
-        let schemes = ["postgres", "postgresql"];
-        let is_url = text.contains("://") && schemes.iter().any(|s| s.eq_ignore_ascii_case(scheme));
-        if is_url {
-            StoreTarget::Postgres(text.to_owned())
-        } else {
-            StoreTarget::File(text.into())
+    ///
+    /// # Errors
+    /// If it is a URL of another kind. The error has nothing of it but its scheme, since the rest may
+    /// have a password.
+    pub fn read(text: &str) -> Result<Self, StoreTargetError> {
+        let is_word = |scheme: &&str| !scheme.is_empty() && !scheme.contains(['/', '\\', '.']);
+        match text.split("://").next().filter(is_word) {
+            Some(scheme) if scheme.len() < text.len() => {
+                let schemes = ["postgres", "postgresql"];
+                if schemes.iter().any(|own| own.eq_ignore_ascii_case(scheme)) {
+                    Ok(StoreTarget::Postgres(text.to_owned()))
+                } else {
+                    let scheme = scheme.to_owned();
+                    Err(StoreTargetError { scheme })
+                }
+            }
+            _ => Ok(StoreTarget::File(text.into())),
         }
     }
 }
 
+/// A URL of a database that cannot be a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreTargetError {
+    scheme: String,
+}
+
+impl fmt::Display for StoreTargetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = &self.scheme;
+        write!(
+            f,
+            "{scheme}:// cannot be a store: expected a file, or a URL that begins with postgres://"
+        )
+    }
+}
+
+impl std::error::Error for StoreTargetError {}
+
 impl FromStr for StoreTarget {
-    type Err = std::convert::Infallible;
+    type Err = StoreTargetError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self::read(text))
+        Self::read(text)
     }
 }
 
@@ -66,7 +93,8 @@ impl fmt::Debug for StoreTarget {
 
 impl<'de> Deserialize<'de> for StoreTarget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|text| Self::read(&text))
+        let text = String::deserialize(deserializer)?;
+        Self::read(&text).map_err(serde::de::Error::custom)
     }
 }
 
@@ -81,7 +109,7 @@ mod tests {
             "postgresql://goodcall:sec@ret@db.example:5432/calls",
             "postgres://db.example:5432/calls?user=goodcall&password=secret",
         ] {
-            let target = StoreTarget::read(url);
+            let target = StoreTarget::read(url).unwrap();
             let scheme = url.split(':').next().unwrap();
             assert_eq!(
                 target.to_string(),
@@ -90,14 +118,27 @@ mod tests {
             let text = format!("{target:?}");
             assert!(!text.contains("sec") && !text.contains("ret@"), "{text}");
         }
-        let odd = StoreTarget::read("postgres://goodcall:sec?ret@db.example/calls");
+        let odd = StoreTarget::read("postgres://goodcall:sec?ret@db.example/calls").unwrap();
         assert_eq!(odd.to_string(), "postgres://…");
     }
 
     #[test]
     fn paths_are_files() {
-        for path in ["calls.sqlite", "postgres", "/var/lib/postgres:x/calls"] {
-            assert_eq!(StoreTarget::read(path), StoreTarget::File(path.into()));
+        for path in [
+            "calls.sqlite",
+            "postgres",
+            "/var/lib/postgres:x/calls",
+            "./a://b",
+        ] {
+            assert_eq!(StoreTarget::read(path), Ok(StoreTarget::File(path.into())));
         }
+    }
+
+    #[test]
+    fn urls_of_other_databases_are_refused_without_their_password() {
+        let error = StoreTarget::read("mysql://goodcall:secret@db.example/calls").unwrap_err();
+        let wanted =
+            "mysql:// cannot be a store: expected a file, or a URL that begins with postgres://";
+        assert_eq!(error.to_string(), wanted);
     }
 }

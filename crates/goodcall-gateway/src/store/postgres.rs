@@ -382,7 +382,7 @@ pub fn each_stored(
     super::block_on(async {
         result = read_all(&address, take).await;
     });
-    let subject = StoreTarget::read(url);
+    let subject = StoreTarget::Postgres(url.to_owned());
     result.map_err(|fault| GatewayConfigError::caused(subject, fault))
 }
 

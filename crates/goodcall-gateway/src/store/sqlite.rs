@@ -45,7 +45,10 @@ pub(super) fn open(
         GatewayConfigError::caused(subject, error)
     };
     create_private(path).map_err(|error| {
-        let subject = format!("{}: the store cannot be created", path.display());
+        let subject = format!(
+            "{}: the store cannot be created; its folder must exist and be writable",
+            path.display()
+        );
         GatewayConfigError::caused(subject, error)
     })?;
     let mut connection = Connection::open(path).map_err(at)?;
