@@ -105,7 +105,16 @@ pub(crate) fn same_name(a: &str, b: &str) -> bool {
         && lower_letters(a).any(char::is_alphabetic)
         && only_separators(a)
         && numbers(a).eq(numbers(b))
+        && has_sign(a) == has_sign(b)
         && !are_options(a, b)
+}
+
+/// Returns true for `-price`, whose sign may negate or sort the other way round. The `-n` and the
+/// `--limit` of a command line have no sign.
+pub(super) fn has_sign(name: &str) -> bool {
+    name.trim_start()
+        .strip_prefix('-')
+        .is_some_and(|word| word.starts_with(char::is_alphabetic) && word.chars().nth(1).is_some())
 }
 
 /// One of 64 bits, made of the first and the last letter or digit of a name: names that differ only in

@@ -6,7 +6,7 @@
 //!   it says yes in doubt.
 
 use super::antonyms::{are_antonyms, are_options, have_opposed_words};
-use super::letters::{Letters, Words, bare};
+use super::letters::{Letters, Words, bare, has_sign};
 use crate::limits::{COMPARED_BYTES, LISTED_NAMES, NAMED_PLACES};
 
 /// The fewest letters of a name that can be renamed as a typo.
@@ -26,7 +26,7 @@ fn suggestion_edits(letters: usize) -> usize {
 const OPERATORS: [char; 9] = ['!', '<', '>', '=', '~', '^', '+', '#', '/'];
 
 /// The one name that `sent` is a typo of: near it, with no other name near, not an antonym, and without
-/// an operator that the name lacks.
+/// an operator or a sign that the name lacks.
 pub(crate) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let word = bare(sent);
     let letters = word.chars().count();
@@ -45,7 +45,8 @@ pub(crate) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> O
         }
         let distance = strsim::osa_distance(&word, &bare(name));
         let is_operator = |c: char| OPERATORS.contains(&c) && !name.contains(c);
-        if distance <= edits && (are_antonyms(sent, name) || sent.contains(is_operator)) {
+        let is_other = sent.contains(is_operator) || has_sign(sent) != has_sign(name);
+        if distance <= edits && (are_antonyms(sent, name) || is_other) {
             return None;
         }
         if distance <= edits && found.is_none() {

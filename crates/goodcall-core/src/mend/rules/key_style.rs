@@ -21,6 +21,7 @@ pub(crate) const RULE: Rule = Rule {
         "The object is a map: its extra keys have a schema or a pattern.",
         "Two keys match the same declared one, or one key matches two.",
         "The keys are options of one letter, whose case is part of the name: `-I` is not `-i`.",
+        "The key has a sign: `-price` may mean the opposite of `price`.",
     ],
     example: Example {
         tool: None,

@@ -1,10 +1,18 @@
 //! Reads the number in `"1,234"` or `"5 km"` where a number is expected.
 
+use serde_json::Value;
+
 use super::string_to_number::is_number;
+use crate::limits::MEND_WIDTH;
 use crate::mend::site::{Proposals, Site};
+use crate::names::bare;
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
+use crate::schema::{View, owner};
 use crate::tree::{NewValue, is_integer};
+
+/// The signs of currencies that may stand at a number.
+const CURRENCIES: [char; 4] = ['$', '€', '£', '¥'];
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::NumberInText,
@@ -16,6 +24,8 @@ pub(crate) const RULE: Rule = Rule {
     not_when: &[
         "Letters follow the number without a blank (`12px`, `5k`), or words multiply it (`2 dozen`).",
         "A point may separate thousands (`€1.500`).",
+        "The word beside it may negate it (`2.35° W`), or is for another member (`5 USD` beside a \
+         `currency`).",
     ],
     example: Example {
         tool: None,
@@ -32,9 +42,33 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some(digits) = number(text).filter(|digits| digits != text) else {
         return;
     };
+    if belongs_to_other(site, text) {
+        return;
+    }
     if wanted.has(JsonType::Number) || (wanted.has(JsonType::Integer) && is_integer(&digits)) {
         out.replace(&RULE, site, NewValue::number(digits));
     }
+}
+
+/// Returns true if a word beside the number is for another member, whose enum allows it, or the sign of a
+/// currency is, where a member is the currency.
+fn belongs_to_other(site: &Site<'_>, text: &str) -> bool {
+    let Some(around) = owner(site.context.schema.document(), &site.fault.pointer) else {
+        return false;
+    };
+    let words = || {
+        text.split(|c: char| !c.is_alphabetic())
+            .filter(|w| !w.is_empty())
+    };
+    let has_sign = text.contains(CURRENCIES);
+    let properties = around.object.own_properties().into_iter().flatten();
+    properties.take(MEND_WIDTH).any(|(name, schema)| {
+        let member = View::new(site.context.schema.document(), schema).resolve();
+        let allowed = member.get("enum").and_then(Value::as_array);
+        let mut allowed = allowed.into_iter().flatten().filter_map(Value::as_str);
+        has_sign && bare(name).contains("currency")
+            || allowed.any(|value| words().any(|word| value.eq_ignore_ascii_case(word)))
+    })
 }
 
 /// Returns the digits of the only number in the text.
@@ -44,17 +78,18 @@ fn number(text: &str) -> Option<String> {
         Some(rest) => ("-", rest),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
-    let rest = rest.trim_start_matches(['$', '€', '£', '¥']).trim_start();
+    let rest = rest.trim_start_matches(CURRENCIES).trim_start();
     let end = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | '.')));
     let (number, unit) = rest.split_at(end.unwrap_or(rest.len()));
     let is_unit =
-        |c: char| c.is_alphabetic() || matches!(c, ' ' | '°' | '$' | '€' | '£' | '¥' | '/');
+        |c: char| c.is_alphabetic() || CURRENCIES.contains(&c) || matches!(c, ' ' | '°' | '/');
     // `12px` and `1e` may be anything.
     let is_glued = unit.starts_with(char::is_alphabetic);
     if is_glued
         || !unit.chars().all(is_unit)
         || unit.split_whitespace().count() > 2
         || unit.split_whitespace().any(is_magnitude)
+        || unit.split(|c: char| !c.is_alphabetic()).any(negates)
     {
         return None;
     }
@@ -79,6 +114,15 @@ fn number(text: &str) -> Option<String> {
         None => format!("{sign}{plain}"),
     };
     is_number(&digits).then_some(digits)
+}
+
+/// Returns true if the word may make the number negative: `2.35° W`, `3 below zero`, `5 DR`.
+fn negates(word: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "south", "west", "below", "under", "ago", "before", "bc", "bce", "negative", "minus", "cr",
+        "dr", "loss",
+    ];
+    matches!(word, "S" | "W") || WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// Returns true if the word may multiply the number. A single letter may: `m` is a metre or a
@@ -130,6 +174,9 @@ mod tests {
             "5m",
             "12px",
             "1e",
+            "2.35° W",
+            "33.9 S",
+            "3 below zero",
         ] {
             assert_eq!(number(text), None, "{text}");
         }

@@ -6,7 +6,7 @@ use crate::limits::MEND_WIDTH;
 use crate::mend::site::{Proposals, Site};
 use crate::names::{could_mean, same_name};
 use crate::rule::{Example, Level, Rule, RuleId};
-use crate::schema::View;
+use crate::schema::{View, owner};
 use crate::tree::{Edit, Kind, Node};
 
 pub(crate) const RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
         "The schema allows the member.",
         "Nothing would be left of what was sent.",
         "It took a guess to read where members begin and end: the member may be a part of another.",
-        "The key is similar to a declared one, or declared in a nested object.",
+        "The key is similar to a declared one, or declared in a nested object or in one around it.",
         "The value holds declared members, or the key names another tool.",
     ],
     example: Example {
@@ -45,7 +45,11 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     }
     // Keep a key that is similar to a declared one or that a nested object declares.
-    if !has_place(site, name) && !holds_declared(site, value) && !names_tool(site, name, value) {
+    if !has_place(site, name)
+        && !belongs_around(site, name)
+        && !holds_declared(site, value)
+        && !names_tool(site, name, value)
+    {
         let (object, place) = (site.node.id, site.fault.pointer.join(name));
         out.whole(&RULE, [Edit::Remove { object, key, place }]);
     }
@@ -69,6 +73,19 @@ fn names_tool(site: &Site<'_>, name: &str, value: Node<'_>) -> bool {
         && matches!(name, "tool" | "tool_name" | "function" | "function_name")
         && text.is_some()
         && text != site.context.tool
+}
+
+/// Returns true if an object around this one declares the member.
+fn belongs_around(site: &Site<'_>, name: &str) -> bool {
+    let document = site.context.schema.document();
+    let mut place = site.fault.pointer.clone();
+    while let Some((around, _)) = place.split_last() {
+        if owner(document, &around.join(name)).is_some() {
+            return true;
+        }
+        place = around;
+    }
+    false
 }
 
 fn has_place(site: &Site<'_>, name: &str) -> bool {

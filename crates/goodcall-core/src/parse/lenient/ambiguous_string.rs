@@ -25,6 +25,18 @@ impl Parser<'_> {
         let text = &self.source().as_str()[string.start..end.text];
         let ends_in_quote =
             || end.outcome == StringOutcome::QuoteMissing && text.ends_with(typographic::is_quote);
+        // `"a": "', "b":` and `"a": "\", "b":`: a text of this one sign that lacks its quote, or an
+        // empty text and a backslash.
+        let is_sign = match end.outcome {
+            StringOutcome::CutOff => false,
+            StringOutcome::Closed => text == "\\",
+            StringOutcome::QuoteMissing | StringOutcome::ClosedByOtherQuote => {
+                text.trim_matches([' ', '"', '\'', '`']).is_empty()
+            }
+        };
+        if is_sign {
+            return true;
+        }
         undecided
             && (end.ambiguity.is_some()
                 || ends_in_quote()
@@ -65,7 +77,7 @@ fn has_quoted_escape(source: SourceText<'_>, string: OpenString, end: usize) -> 
     let (mut at, mut is_open) = (string.start, false);
     while at < end {
         if source.bytes()[at] == b'\\' {
-            if is_open && b"\"\\/bfnrtu".contains(&source.byte(at + 1)) {
+            if is_open && b"\"\\/bfnrtu\n".contains(&source.byte(at + 1)) {
                 return true;
             }
             at += 2;

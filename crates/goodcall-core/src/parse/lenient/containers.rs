@@ -46,6 +46,8 @@ pub(super) struct OpenContainer {
     pub(super) key: Option<Id>,
     /// The position of the last comma, until something follows it.
     pub(super) comma: Option<usize>,
+    /// The mark that separated the last two elements or members: a comma or a semicolon.
+    pub(super) separator: Option<u8>,
     pub(super) last_is_scalar: bool,
     /// Some array in here has another array after a scalar, as in `[1, 2, [3]]`: where a missing
     /// bracket belongs cannot be known.
@@ -67,6 +69,7 @@ impl OpenContainer {
             count,
             key: None,
             comma: None,
+            separator: None,
             last_is_scalar: false,
             is_mixed: false,
             dropped_braces: 0,

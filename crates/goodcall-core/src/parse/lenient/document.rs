@@ -246,7 +246,25 @@ impl Parser<'_> {
         if self.reopens_root(next) {
             return ParserState::AfterValue;
         }
+        if self.source().comma_width(next) > 0 && self.end_is_guessed() {
+            // `{text: end}, more`: the bracket and the comma may be text.
+            self.note_ambiguous(rules::WRONG_BRACKET, self.at()..next + 1);
+        }
         ParserState::Done
+    }
+
+    /// Returns true if the root ends in a string without quotes, or in a bracket of the wrong kind.
+    fn end_is_guessed(&self) -> bool {
+        let (source, tree) = (self.source(), self.tree());
+        let root = tree.slot(self.roots().current);
+        let is_object = root.is_some_and(|slot| slot.kind == Kind::Object);
+        let is_closed_by = |bracket: u8| source.bytes()[..self.at()].ends_with(&[bracket]);
+        let last = tree.next_id().checked_sub(1).and_then(|id| tree.slot(id));
+        let is_bare = last.is_some_and(|slot| {
+            let first = source.byte(slot.start as usize);
+            slot.kind == Kind::String && first.is_ascii_alphanumeric()
+        });
+        is_bare || is_object && is_closed_by(b']')
     }
 
     /// Opens the root again after `{"a": 1}, "b": 2}`, where the bracket came too early.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::backslash_words::{continues_name, ends_line, ends_row, is_tex_command};
+
 /// Departures from JSON that decoding met. Each range runs from the first to the last of its kind.
 #[derive(Debug, Default)]
 pub(super) struct EscapeFindings {
@@ -344,8 +346,9 @@ impl Context {
         let is_escape = matches!(bytes.first(), Some(b'b' | b'f' | b'n' | b'r' | b't'));
         let letter = bytes.get(1).is_some_and(u8::is_ascii_alphabetic);
         let network_path = rest.starts_with('\\') && slash == 0 && letter;
-        // Nobody writes a backspace, a form feed or the return of a carriage before a letter.
-        let is_rare = letter && matches!(bytes[0], b'b' | b'f' | b'r');
+        // Nobody writes a backspace, a form feed or the return of a carriage without a line end.
+        let is_rare =
+            matches!(bytes.first(), Some(b'b' | b'f' | b'r')) && !rest.starts_with("r\\n");
         let is_line_of_paths = rest.starts_with('n') && starts_with_drive(&bytes[1..]);
         let is_one_file = self.style.is_relative_path
             || self.style.escapes_drive && self.word.is_file
@@ -354,52 +357,17 @@ impl Context {
         let is_rare = is_rare || is_tex_command(bytes);
         is_escape && (self.word.has_text || self.may_follow_drive(rest) || is_rare || in_path)
             || self.style.has_words && (is_escape && letter || network_path)
+            || self.style.has_words && ends_row(rest)
             || is_byte_of_character(rest)
             || foreign(rest).is_none() && is_broken(rest)
     }
 
-    /// Returns true if this escape stands in what may be a path: `\t` in `D:\tools`. The end of a line
-    /// may as well stand after a label, as in `A:\nyes`.
+    /// Returns true if this escape stands in what may be a path: `\t` in `D:\tools`, `\n` in
+    /// `copy D:\n there`. The end of a line stands before `This`, as in `A:\nThis`.
     fn may_follow_drive(&self, rest: &str) -> bool {
-        let is_line_end = rest.starts_with('n') || rest.starts_with("r\\n");
         let in_path = self.style.has_text || self.style.is_one_path || self.word.has_other_escape;
-        self.word.drives > 0 && (!is_line_end || in_path)
+        self.word.drives > 0 && (in_path || !ends_line(rest))
     }
-}
-
-/// Returns true if the letter of an escape may begin a name, as in `\new`. The end of a line stands
-/// before `Then`.
-fn continues_name(rest: &str) -> bool {
-    let bytes = rest.as_bytes();
-    let is_name = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(b);
-    match bytes.first() {
-        Some(b'n') => bytes.get(1).is_some_and(is_name),
-        Some(b'r') => !rest.starts_with("r\\n"),
-        _ => true,
-    }
-}
-
-/// Returns true for `\theta` and other commands of TeX, after their backslash. No line and no cell of
-/// a table would start with the rest of such a command.
-fn is_tex_command(rest: &[u8]) -> bool {
-    const COMMANDS: [&[u8]; 14] = [
-        b"nabla",
-        b"neq",
-        b"newcommand",
-        b"notin",
-        b"tau",
-        b"text",
-        b"textbf",
-        b"textit",
-        b"textrm",
-        b"tfrac",
-        b"theta",
-        b"tilde",
-        b"times",
-        b"triangle",
-    ];
-    let letters = rest.iter().take_while(|b| b.is_ascii_alphabetic()).count();
-    COMMANDS.contains(&&rest[..letters])
 }
 
 /// Returns true for the first of two escapes that are characters, or the bytes of one character in

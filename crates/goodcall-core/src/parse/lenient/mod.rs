@@ -11,12 +11,13 @@
 //! | `document`, `prose` | the way to the next value: fences, tags, prose |
 //! | `parser`, `members`, `brackets`, `trivia` | the grammar, and recovery from wrong punctuation |
 //! | `strings`, `string_end`, `unterminated_string`, `ambiguous_string` | strings in quotes |
-//! | `words`, `unquoted`, `numbers`, `escapes` | everything else that may be a value |
+//! | `words`, `unquoted`, `numbers`, `escapes`, `backslash_words` | everything else that may be a value |
 //! | `source_text`, `typographic`, `lookahead`, `known_keys` | questions about the text ahead |
 //! | `containers`, `findings`, `change_recorder` | the parser's state |
 //! | `double_encoded` | whole texts that were encoded twice |
 
 mod ambiguous_string;
+mod backslash_words;
 mod brackets;
 mod change_recorder;
 mod containers;
@@ -80,7 +81,7 @@ pub(crate) fn has_unsure_end(rule: RuleId, level: Level) -> bool {
 /// Returns true if a change guessed where a member begins or ends. A member that it made may be a
 /// part of another, so it is never dropped as one that the schema does not know.
 pub(crate) fn makes_members(rule: RuleId, level: Level) -> bool {
-    const GUESSES: [RuleId; 12] = [
+    const GUESSES: [RuleId; 13] = [
         RuleId::EarlyBracket,
         RuleId::ExtraBracket,
         RuleId::ExtraColon,
@@ -92,6 +93,7 @@ pub(crate) fn makes_members(rule: RuleId, level: Level) -> bool {
         RuleId::MissingValue,
         RuleId::StrayText,
         RuleId::UnquotedKey,
+        RuleId::UnquotedString,
         RuleId::WrongBracket,
     ];
     level == Level::Eager && GUESSES.contains(&rule)

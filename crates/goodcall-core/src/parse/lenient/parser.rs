@@ -451,7 +451,7 @@ impl Parser<'_> {
                 if byte == b';' || width > 1 {
                     self.note_foreign(b',', width);
                 }
-                Ok(self.comma(width))
+                Ok(self.comma(byte, width))
             }
             b'}' | b']' | b')' => {
                 if width > 1 {
@@ -466,10 +466,17 @@ impl Parser<'_> {
         }
     }
 
-    fn comma(&mut self, width: usize) -> ParserState {
+    fn comma(&mut self, mark: u8, width: usize) -> ParserState {
+        let at = self.at;
+        let mut other = None;
         if let Some(container) = self.containers.innermost_mut() {
-            container.comma = Some(self.at);
+            container.comma = Some(at);
             container.key = None;
+            other = container.separator.replace(mark);
+        }
+        if other.is_some_and(|other| other != mark) && self.in_array() && self.has_decimal_comma() {
+            // `[1,5; 2,5]`: four numbers, two with decimal commas, or two rows.
+            self.note_ambiguous(rules::WIDE_PUNCTUATION, at..at + width);
         }
         self.at += width;
         self.last_string = None;
@@ -478,6 +485,18 @@ impl Parser<'_> {
         } else {
             ParserState::Value
         }
+    }
+
+    /// Returns true if the last comma up to here stands between two digits.
+    fn has_decimal_comma(&self) -> bool {
+        /// The most bytes of a number that are looked at.
+        const NUMBER: usize = 24;
+        let near = &self.source.bytes()[self.at.saturating_sub(NUMBER)..];
+        let near = &near[..near.len().min(NUMBER + 2)];
+        let is_decimal = |three: &[u8]| {
+            three[1] == b',' && three[0].is_ascii_digit() && three[2].is_ascii_digit()
+        };
+        near.windows(3).any(is_decimal)
     }
 
     /// Looks for two members with equal keys in a closed value.

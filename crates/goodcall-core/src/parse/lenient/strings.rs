@@ -169,10 +169,12 @@ impl Parser<'_> {
             is_cut: end.is_cut(),
             in_backticks: start > 0 && self.source().byte(start - 1) == b'`',
         };
-        let in_single_quotes = start > 0 && self.source().byte(start - 1) == b'\'';
+        let before = &self.source().bytes()[..start];
+        let in_other_quotes =
+            before.ends_with(b"'") || string.in_backticks || before.ends_with(b"\"\"\"");
         if !content.controls
             && !string.is_cut
-            && !in_single_quotes
+            && !in_other_quotes
             && escapes::are_plain(text.as_bytes())
         {
             let (piece, ()) = self
@@ -184,7 +186,7 @@ impl Parser<'_> {
         if has_raw_lines && has_escape_in_code(text.as_bytes()) && !end.is_cut() {
             self.note_ambiguous(rules::RAW_CONTROL, start..end.text);
         }
-        if in_single_quotes && has_escape_in_call(text) && !end.is_cut() {
+        if in_other_quotes && has_escape_in_call(text) && !end.is_cut() {
             self.note_ambiguous(rules::OTHER_QUOTES, start..end.text);
         }
         if content.controls || text.bytes().filter(|b| *b == b'\n').count() > 1 {

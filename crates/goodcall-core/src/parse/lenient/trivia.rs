@@ -63,10 +63,20 @@ impl Parser<'_> {
         let follows = is_comment && !newline;
         if follows && (self.may_end_last_string(start, end) || self.may_hold_value(start, end))
             || is_comment && self.expects_value() && self.may_be_value(start, end)
+            || rule == rules::ELLIPSIS && self.has_element_after(end)
         {
             self.note_ambiguous(rule, start..end);
         }
         self.note_and_skip(rule, end - start, "");
+    }
+
+    /// Returns true for `[1, ..., 9]` behind the dots, which stand for what the list lacks.
+    fn has_element_after(&self, end: usize) -> bool {
+        let source = self.source();
+        let comma = source.skip_space(end);
+        let width = source.comma_width(comma);
+        let next = source.byte(source.skip_space(comma + width));
+        self.in_array() && width > 0 && !matches!(next, b']' | b'}' | b')' | 0)
     }
 
     /// Returns true for `"text" // more", "key":`, where the comment holds a quote that may end the

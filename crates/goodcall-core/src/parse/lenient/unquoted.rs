@@ -1,5 +1,6 @@
 //! Strings and keys without quotes, or with only the closing one.
 
+use super::known_keys::bare_name;
 use super::parser::{Parser, ParserState, StepResult};
 use super::rules;
 use super::source_text::FULL_WIDTH_LEAD;
@@ -85,7 +86,9 @@ impl Parser<'_> {
                 text if is_arithmetic(text) => rules::ARITHMETIC,
                 _ => rules::UNQUOTED_STRING,
             };
-            let is_unknown = is_expression(text) || self.continues_in_quotes(text, bare.text);
+            let is_unknown = is_expression(text)
+                || self.continues_in_quotes(text, bare.text)
+                || self.holds_member(text);
             if is_unknown && end < source.len() {
                 self.note_ambiguous(rule, start..end);
             }
@@ -103,6 +106,15 @@ impl Parser<'_> {
     fn continues_in_quotes(&self, text: &str, end: usize) -> bool {
         let is_operator = |c: char| "?+-*/%|&=<>!~^(".contains(c);
         matches!(self.source().byte(end), b'"' | b'\'') && text.ends_with(is_operator)
+    }
+
+    /// Returns true for `red size: 3` where the schema declares `size`: a comma may be missing.
+    fn holds_member(&self, text: &str) -> bool {
+        let is_key = |word: &str| {
+            let name = word.split_once(':').map(|(name, _)| bare_name(name));
+            name.is_some_and(|name| self.keys().contains(name))
+        };
+        self.in_object() && text.split_whitespace().skip(1).any(is_key)
     }
 
     /// Skips one character that starts no value and no key.
