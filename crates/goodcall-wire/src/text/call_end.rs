@@ -87,6 +87,34 @@ pub(super) fn tag_counts(input: Window<'_>, start: usize, at: usize) -> bool {
     !by_lines || at == start || input.byte(at - 1) == Some(b'\n')
 }
 
+/// What is known of a string, behind its opening quote.
+struct StringPart {
+    /// The bytes before its closing quote, or those that are read: all but a backslash at the end.
+    size: usize,
+    is_open: bool,
+}
+
+fn string_part(bytes: &[u8], quote: u8) -> StringPart {
+    let mut size = 0;
+    while let Some(byte) = bytes.get(size) {
+        match *byte {
+            b'\\' if size + 1 < bytes.len() => size += 2,
+            b'\\' => break,
+            byte if byte == quote => {
+                return StringPart {
+                    size,
+                    is_open: false,
+                };
+            }
+            _ => size += 1,
+        }
+    }
+    StringPart {
+        size,
+        is_open: true,
+    }
+}
+
 /// Returns `Yes` if an end tag that ends at `at` may be the end of a value: a tag follows, or nothing.
 fn behind_end_tag(input: Window<'_>, at: usize) -> Match {
     let mut behind = input.bytes_from(at).iter();
@@ -137,9 +165,9 @@ impl EndFinder {
         self.at
     }
 
-    /// Passes over `text`, which came at `from`, if it is part of a value whatever follows it.
-    pub(super) fn passes_over(&mut self, from: usize, text: &str) -> bool {
-        let text = text.as_bytes();
+    /// Passes over the text of `input` from `from` on, if it is part of a value whatever follows it.
+    pub(super) fn passes_over(&mut self, input: Window<'_>, from: usize) -> bool {
+        let text = input.bytes_from(from);
         let [first, second] = match &self.inside {
             EnclosingValue::Nothing => return false,
             EnclosingValue::Quotes(quote) => [*quote, b'\\'],
@@ -151,11 +179,34 @@ impl EndFinder {
             [byte] => *byte == first || *byte == second,
             _ => memchr2(first, second, text).is_some(),
         };
-        let passes = self.at == from && !stops;
-        if passes {
+        if self.at == from && !stops {
             self.at += text.len();
+            return true;
         }
-        passes
+        // A run of blanks is not gone through again for each of them.
+        !text.iter().all(u8::is_ascii_whitespace) && self.stays_inside(input)
+    }
+
+    /// Goes on with the search inside a value, and returns false if the value may end.
+    fn stays_inside(&mut self, input: Window<'_>) -> bool {
+        match &mut self.inside {
+            EnclosingValue::Quotes(quote) => {
+                let part = string_part(input.bytes_from(self.at), *quote);
+                if part.is_open {
+                    self.at += part.size;
+                }
+                part.is_open
+            }
+            EnclosingValue::Raw(value) => {
+                let (mut search, mut at) = (*value, self.at);
+                let stays = search.find_end(input, &mut at).is_none();
+                if stays {
+                    (*value, self.at) = (search, at);
+                }
+                stays
+            }
+            EnclosingValue::Nothing | EnclosingValue::TagValue { .. } => false,
+        }
     }
 
     /// Continues the search in all the text that is known now.
@@ -180,20 +231,12 @@ impl EndFinder {
     }
 
     fn quoted(&mut self, input: Window<'_>, quote: u8) -> Option<EndSearch> {
-        let bytes = input.bytes_from(self.at);
-        let mut size = 0;
-        while let Some(byte) = bytes.get(size) {
-            match *byte {
-                b'\\' if size + 1 < bytes.len() => size += 2,
-                b'\\' => break,
-                byte if byte == quote => {
-                    self.leave_value(self.at + size + 1, quote);
-                    return None;
-                }
-                _ => size += 1,
-            }
+        let part = string_part(input.bytes_from(self.at), quote);
+        if !part.is_open {
+            self.leave_value(self.at + part.size + 1, quote);
+            return None;
         }
-        self.at += size;
+        self.at += part.size;
         self.inside = EnclosingValue::Quotes(quote);
         Some(EndSearch::NeedMore)
     }

@@ -70,12 +70,12 @@ pub(super) enum Candidate {
 }
 
 impl Candidate {
-    /// Passes over `text`, which came at `from`, if it is part of a value whatever follows it.
-    pub(super) fn passes_over(&mut self, from: usize, text: &str) -> bool {
+    /// Passes over the text of `input` from `from` on, if it is part of a value whatever follows it.
+    pub(super) fn passes_over(&mut self, input: Window<'_>, from: usize) -> bool {
         match self {
-            Self::Marked(block) => block.finder().passes_over(from, text),
-            Self::Element(element) => element.passes_over(from, text),
-            Self::Unmarked(candidate) => candidate.finder().passes_over(from, text),
+            Self::Marked(block) => block.finder().passes_over(input, from),
+            Self::Element(element) => element.passes_over(input, from),
+            Self::Unmarked(candidate) => candidate.finder().passes_over(input, from),
         }
     }
 

@@ -105,9 +105,10 @@ pub(crate) fn elements(text: &str) -> Option<Vec<Range<usize>>> {
     }
 }
 
-/// The end of the value that starts at `at`: the next comma or closing bracket outside of it.
+/// The end of the value that starts at `at`: the next comma or closing bracket outside of it. A
+/// parenthesis that nothing opened is text between quotes that are not escaped: `"print("x")"`.
 fn value_end(bytes: &[u8], mut at: usize) -> usize {
-    let mut depth = 0usize;
+    let (mut depth, mut parens) = (0usize, 0usize);
     let mut last = 0;
     while let Some(byte) = bytes.get(at) {
         match *byte {
@@ -116,10 +117,12 @@ fn value_end(bytes: &[u8], mut at: usize) -> usize {
                 last = b'"';
                 continue;
             }
-            b'{' | b'[' | b'(' => depth += 1,
+            b'{' | b'[' => depth += 1,
+            b'(' => parens += 1,
+            b')' if parens > 0 => parens -= 1,
             b'}' | b']' | b')' if depth == 0 => return at,
-            b'}' | b']' | b')' => depth -= 1,
-            b',' if depth == 0 => return at,
+            b'}' | b']' => depth -= 1,
+            b',' if depth + parens == 0 => return at,
             _ => {}
         }
         if !byte.is_ascii_whitespace() {

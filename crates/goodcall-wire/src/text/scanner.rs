@@ -205,7 +205,7 @@ impl Scanner {
                 let kept = self.input.window().bytes_from(self.at);
                 kept.len() <= MAX_PENDING_WORD && decides_nothing(kept, text)
             }
-            ScannerState::Candidate(candidate) => candidate.passes_over(from, text),
+            ScannerState::Candidate(candidate) => candidate.passes_over(self.input.window(), from),
         }
     }
 

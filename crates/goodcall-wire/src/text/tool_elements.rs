@@ -86,10 +86,11 @@ impl ToolElement {
         self.start
     }
 
-    /// Passes over `text`, which came at `from`, if it is part of a value whatever follows it.
-    pub(super) fn passes_over(&mut self, from: usize, text: &str) -> bool {
+    /// Passes over the text of `input` from `from` on, if it is part of a value whatever follows it.
+    pub(super) fn passes_over(&mut self, input: Window<'_>, from: usize) -> bool {
+        let text = input.bytes_from(from);
         let in_value = matches!(self.place, ElementPlace::InValue(_));
-        let passes = in_value && self.at == from && memchr(b'<', text.as_bytes()).is_none();
+        let passes = in_value && self.at == from && memchr(b'<', text).is_none();
         if passes {
             self.at += text.len();
         }
