@@ -248,6 +248,27 @@ fn configuration_of_a_folder_can_only_make_the_proxy_stricter() {
     )
     .unwrap();
     assert!(drop_table(&folder, &[]).contains("was not run"));
+    // What would loosen is not taken over, for all tools or for one.
+    fs::write(folder.join("config/goodcall/goodcall.toml"), "").unwrap();
+    for lax in [
+        "[mcp]\nbad = \"forward\"",
+        "[mcp]\nobserve = true",
+        "destructive = \"eager\"",
+        "[tools.drop]\nobserve = true",
+        "[tools.\"*\"]\nbad = \"forward\"\ndestructive = \"safe\"",
+        "[mcp.servers.sh]\npolicy = \"eager\"\ntools.drop = { level = \"eager\" }",
+    ] {
+        fs::write(folder.join("goodcall.toml"), lax).unwrap();
+        assert!(drop_table(&folder, &[]).contains("was not run"), "{lax}");
+    }
+    // What tightens is.
+    let forward = "[mcp]\nbad = \"forward\"";
+    fs::write(folder.join("config/goodcall/goodcall.toml"), forward).unwrap();
+    fs::write(folder.join("goodcall.toml"), "").unwrap();
+    assert!(!drop_table(&folder, &[]).contains("was not run"));
+    fs::write(folder.join("goodcall.toml"), "[mcp]\nbad = \"refuse\"").unwrap();
+    assert!(drop_table(&folder, &[]).contains("was not run"));
+    fs::write(folder.join("config/goodcall/goodcall.toml"), lax).unwrap();
     // A mistake in a file that is not trusted stops nothing.
     fs::write(folder.join("goodcall.toml"), "polciy = 1").unwrap();
     assert!(drop_table(&folder, &[]).contains("goodcall/changes"));
@@ -362,6 +383,35 @@ fn recorded_session_is_replayed_without_the_server() {
     let report = String::from_utf8(audited.unwrap().stdout).unwrap();
     assert!(report.contains("(goodcall-mcp-record 1)"), "{report}");
     assert!(report.contains("without tools              1"), "{report}");
+}
+
+#[test]
+fn headers_and_address_come_from_the_environment() {
+    let folder = folder("header-env");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp?key=hidden", listener.local_addr().unwrap());
+    let words = ["mcp", "--url-env", "ADDRESS", "--header-env", "X-Key=KEY"];
+    let mut command = goodcall(&folder, &words);
+    command.env("ADDRESS", &url).env("KEY", "sesame");
+    let mut child = Running(command.spawn().unwrap());
+    let mut input = child.0.stdin.take().unwrap();
+    writeln!(input, r#"{{"jsonrpc":"2.0","id":1,"method":"ping"}}"#).unwrap();
+    let (socket, _) = listener.accept().unwrap();
+    let lines = BufReader::new(socket).lines().map_while(Result::ok);
+    let head: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
+    assert!(head[0].starts_with("POST /mcp?key=hidden "), "{head:?}");
+    assert!(head.iter().any(|line| line == "x-key: sesame"), "{head:?}");
+
+    for (words, missing) in [
+        (&["--header-env", "X-Key=KEY"][..], "KEY is not set"),
+        (&["--header-env", "X-Key"], "expected NAME=VARIABLE"),
+    ] {
+        let words = [&["mcp", "--url", &url], words].concat();
+        let ended = goodcall(&folder, &words).output().unwrap();
+        assert_eq!(ended.status.code(), Some(2));
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert!(told.contains(missing) && !told.contains("hidden"), "{told}");
+    }
 }
 
 #[test]
