@@ -1,4 +1,6 @@
 """A server made with the official Python SDK, with many kinds of tools, a resource and a prompt."""
+import asyncio
+import pathlib
 import sys
 from typing import Annotated, Literal, Optional
 
@@ -84,6 +86,20 @@ async def slow(steps: int, ctx: Context) -> str:
     for step in range(steps):
         await ctx.report_progress(step + 1, steps)
     return "done"
+
+
+@server.tool()
+async def wait(path: str, seconds: int) -> str:
+    """Waits, and notes in a file what becomes of the call."""
+    file = pathlib.Path(path)
+    file.write_text("began")
+    try:
+        await asyncio.sleep(seconds)
+        file.write_text("finished")
+        return "done"
+    except asyncio.CancelledError:
+        file.write_text("cancelled")
+        raise
 
 
 @server.tool()
