@@ -2,6 +2,7 @@
 
 mod inspect;
 mod login;
+mod observation;
 mod replay;
 mod servers;
 mod wrap;
@@ -13,10 +14,11 @@ use std::sync::Arc;
 
 use goodcall_core::{Formats, Policies};
 use goodcall_mcp::{BridgeEnd, McpServer, ProxyLog, ProxyOptions, ServerCommand, bridge, listen};
-use goodcall_server::{ConfigFile, McpSettings, listen_address};
+use goodcall_server::{ConfigFile, McpObservationSettings, McpSettings, listen_address};
 
 use crate::input::{self, CONFIG_FILE, config_file, user_config};
 use crate::{CliError, runtime};
+use observation::{AdminNeed, Observation};
 
 /// Run a proxy in front of an MCP server that checks, mends or refuses tool calls.
 ///
@@ -150,12 +152,24 @@ pub(crate) fn run(args: &McpArgs, program: Option<&OsString>) -> Result<bool, Cl
     if let Some(address) = args.listen {
         check_exposure(address, &settings, &log)?;
     }
+    let observation = Observation::prepare(&settings.observation, &server, &log)?;
     let options = Arc::new(settings.options);
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        match args.listen {
-            Some(address) => serve(address, server, options, log).await,
-            None => serve_pipes(server, options, log).await,
+        let need = match args.listen {
+            Some(_) => AdminNeed::Required,
+            None => AdminNeed::Wanted,
+        };
+        let admin = observation.listen(need, &log).await?;
+        let serving = async {
+            match args.listen {
+                Some(address) => serve(address, server, options, Arc::clone(&log)).await,
+                None => serve_pipes(server, options, Arc::clone(&log)).await,
+            }
+        };
+        tokio::select! {
+            ended = serving => ended,
+            () = observation.serve(admin, &log) => Ok(true),
         }
     });
     // A read of standard input may still be pending, and is not waited for.
@@ -308,6 +322,7 @@ async fn serve(
 #[derive(Clone)]
 struct ProxySettings {
     options: ProxyOptions,
+    observation: McpObservationSettings,
     /// Whether other machines may be served without a token.
     allow_unauthenticated: bool,
 }
@@ -357,6 +372,11 @@ impl GuardArgs {
         config.policies = input::with_formats(policies, self.formats);
         config.settings = self.settings.clone().over(config.settings);
         let listener = config.settings.listener.clone();
+        let observation = config.settings.observation.clone();
+        if self.settings.log_arguments.is_on() && self.log.is_none() && observation.admin.is_none()
+        {
+            return Err("--log-arguments: expected --log FILE or --admin ADDRESS, too".to_owned());
+        }
         let mut options = ProxyOptions::from_settings(name, config);
         if let Some(here) = &files.here {
             options.tighten(here.mcp_bounds(name), &here.mcp_server(name).settings);
@@ -366,6 +386,7 @@ impl GuardArgs {
         }
         Ok(ProxySettings {
             options,
+            observation,
             allow_unauthenticated: listener.allow_unauthenticated.is_on(),
         })
     }

@@ -1,114 +1,121 @@
 //! The gateway's own paths: health, readiness, metrics, and the page for people with its data.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-use bytes::Bytes;
-use goodcall_server::is_cross_site;
-use http::header::{self, HeaderMap, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
-use sha2::{Digest, Sha256};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use crate::page;
-use crate::proxy::{Body, SharedState, full};
+use goodcall_server::{
+    AdminReach, AdminSource, MOST_REQUESTS, PageData, admin_not_found, answer_admin,
+};
+use http::{Request, Response};
+use tokio::net::TcpStream;
 
-const TEXT: &str = "text/plain; charset=utf-8";
+use crate::proxy::{Body, LiveState, SharedState, full};
+#[cfg(feature = "store")]
+use crate::store::Shared;
+
+/// Requests of its own that a gateway shows while the store that gateways share is away.
+#[cfg(feature = "store")]
+const OWN_REQUESTS: usize = 200;
+/// How long the upstream has to accept a connection.
+const CONNECT_TIME: Duration = Duration::from_secs(2);
 
 /// Answers a request for one of the gateway's own paths. Returns `None` for all others. `is_local`
 /// says whether the listener is on a loopback address.
-pub(crate) async fn respond<B>(
+pub(crate) async fn respond<B: Sync>(
     shared: &SharedState,
     request: &Request<B>,
     is_local: bool,
 ) -> Option<Response<Body>> {
-    if ![Method::GET, Method::HEAD].contains(request.method()) {
-        return None;
-    }
-    let live = shared.live();
-    match request.uri().path() {
-        "/healthz" => return Some(reply(StatusCode::OK, TEXT, "ok\n")),
-        "/readyz" => {
-            return Some(match shared.readiness.check(shared, &live).await {
-                Ok(()) => reply(StatusCode::OK, TEXT, "ready\n"),
-                Err(reason) => {
-                    let text = format!("{reason}\n");
-                    reply(StatusCode::SERVICE_UNAVAILABLE, TEXT, text)
-                }
-            });
-        }
-        "/metrics" | "/goodcall" | "/goodcall/" | "/goodcall/requests" => {}
-        _ => return None,
-    }
-    if let Some(token) = &live.config.admin.token
-        && !has_token(request.headers(), token)
-    {
-        return Some(unauthorized());
-    }
-    if is_local && is_cross_site(request.headers()) {
-        let text = "requests of other sites' pages are refused\n";
-        return Some(reply(StatusCode::FORBIDDEN, TEXT, text));
-    }
-    Some(match request.uri().path() {
-        "/metrics" => {
-            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            #[cfg(feature = "store")]
-            shared
-                .metrics
-                .set_store(live.store.as_ref().map(|store| store.figures()));
-            reply(StatusCode::OK, kind, shared.metrics.text())
-        }
-        "/goodcall/requests" => page::requests(shared, request.uri().query()).await,
-        _ => page::page(),
-    })
+    let reach = if is_local {
+        AdminReach::ThisMachine
+    } else {
+        AdminReach::OtherMachines
+    };
+    let response = answer_admin(shared, request, reach).await?;
+    Some(response.map(full))
 }
 
 /// The reply of the admin address to every other path.
 pub(crate) fn not_found() -> Response<Body> {
-    let text = "this address has /goodcall, /metrics, /healthz and /readyz\n";
-    reply(StatusCode::NOT_FOUND, TEXT, text)
+    admin_not_found().map(full)
 }
 
-/// Makes a reply of the gateway's own.
-pub(crate) fn reply(
-    status: StatusCode,
-    kind: &'static str,
-    text: impl Into<Bytes>,
-) -> Response<Body> {
-    let mut response = Response::new(full(text.into()));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    response
-}
-
-fn unauthorized() -> Response<Body> {
-    let text = "the admin token is missing: send it as a bearer token or as a password\n";
-    let mut response = reply(StatusCode::UNAUTHORIZED, TEXT, text);
-    let challenge = HeaderValue::from_static("Basic realm=\"goodcall\", charset=\"UTF-8\"");
-    let headers = response.headers_mut();
-    headers.insert(header::WWW_AUTHENTICATE, challenge);
-    response
-}
-
-/// Returns true if a request has this token, as a bearer token or as a password.
-fn has_token(headers: &HeaderMap, token: &str) -> bool {
-    let value = headers.get(header::AUTHORIZATION);
-    let Some((scheme, sent)) = value.and_then(|value| value.to_str().ok()?.trim().split_once(' '))
-    else {
-        return false;
-    };
-    let sent = sent.trim();
-    // Digests are compared, so that the time it takes says nothing about the token.
-    let is_token = |sent: &[u8]| Sha256::digest(sent) == Sha256::digest(token);
-    if scheme.eq_ignore_ascii_case("bearer") {
-        return is_token(sent.as_bytes());
+impl AdminSource for SharedState {
+    fn token(&self) -> Option<String> {
+        self.live().config.admin.token.clone()
     }
-    let decoded = BASE64_STANDARD.decode(sent).unwrap_or_default();
-    let password = decoded.iter().position(|byte| *byte == b':');
-    scheme.eq_ignore_ascii_case("basic")
-        && password.is_some_and(|colon| is_token(&decoded[colon + 1..]))
+
+    /// Returns why the gateway is not ready: it is stopping, or no upstream accepts a connection.
+    async fn readiness(&self) -> Result<(), String> {
+        if self.listener.is_draining.load(Ordering::Relaxed) {
+            return Err("stopping".to_owned());
+        }
+        let live = self.live();
+        self.readiness.check(connect_any(&live)).await
+    }
+
+    fn metrics(&self) -> String {
+        #[cfg(feature = "store")]
+        self.metrics
+            .set_store(self.live().store.as_ref().map(|store| store.figures()));
+        self.metrics.text()
+    }
+
+    /// Returns the requests of all gateways where they share a store.
+    async fn requests(&self, after: u64) -> PageData {
+        let own = &self.recent_requests;
+        let mut data = PageData {
+            server: "gateway",
+            source: own.name(),
+            next: after,
+            active: Some(self.metrics.active()),
+            store: None,
+            requests: Vec::new(),
+        };
+        #[cfg(feature = "store")]
+        if let Some(store) = self.live().store.clone()
+            && let Some(found) = store.shared(after, MOST_REQUESTS).await
+        {
+            let is_away = match found {
+                Shared::Requests(next, requests) => {
+                    (data.next, data.requests) = (next, requests);
+                    false
+                }
+                Shared::Away => {
+                    data.requests = own.since(0, OWN_REQUESTS).1;
+                    true
+                }
+            };
+            let waiting = store.figures().waiting;
+            "shared".clone_into(&mut data.source);
+            data.store = Some(format!(r#"{{"away":{is_away},"waiting":{waiting}}}"#));
+            return data;
+        }
+        (data.next, data.requests) = own.since(after, MOST_REQUESTS);
+        data
+    }
+}
+
+/// Connects to the upstreams, until one accepts: an upstream that is away must not stop the others.
+async fn connect_any(live: &LiveState) -> Result<(), String> {
+    let rest = live.config.upstream.takes_rest.then_some(live);
+    let routes = live.routes.iter().map(|route| route.live.as_ref());
+    let mut found = Err("no upstream".to_owned());
+    for upstream in rest.into_iter().chain(routes) {
+        found = connect(upstream).await;
+        if found.is_ok() {
+            break;
+        }
+    }
+    found
+}
+
+async fn connect(live: &LiveState) -> Result<(), String> {
+    let (host, port) = live.upstream.first_hop();
+    let failed = |cause: String| format!("upstream_unreachable: {host}:{port}: {cause}");
+    match tokio::time::timeout(CONNECT_TIME, TcpStream::connect((host, port))).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(failed(error.to_string())),
+        Err(_) => Err(failed("no connection in time".to_owned())),
+    }
 }

@@ -3,6 +3,7 @@
 #[cfg(feature = "store")]
 use std::sync::atomic::Ordering;
 
+use goodcall_server::{CallCounters, KnownNames};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -10,8 +11,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use self::labels::{
-    CallLabels, ErrorLabels, FailureLabels, KnownNames, LoopLabels, ObservedLabels, OutcomeLabels,
-    ReasonLabels, RepairLabels, RequestLabels, RuleLabels, Source, TokenLabels, ToolOutcomeLabels,
+    ErrorLabels, FailureLabels, LoopLabels, ObservedLabels, OutcomeLabels, RepairLabels,
+    RequestLabels, Source, TokenLabels, ToolOutcomeLabels,
 };
 use crate::error_reply::ErrorReply;
 use crate::request_record::{Judgement, Origin, RequestRecord};
@@ -70,9 +71,7 @@ struct Gauges {
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
-    calls: Family<CallLabels, Counter>,
-    mends: Family<RuleLabels, Counter>,
-    refusals: Family<ReasonLabels, Counter>,
+    calls: CallCounters<Source>,
     loops: Family<LoopLabels, Counter>,
     outcomes: OutcomeCounters,
     reasks: ReaskCounters,
@@ -84,12 +83,11 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new() -> Self {
         let slow: fn() -> Histogram = || Histogram::new(SLOW);
+        let mut registry = Registry::with_prefix("goodcall");
         let mut metrics = Self {
-            registry: Registry::with_prefix("goodcall"),
+            calls: CallCounters::register(&mut registry),
+            registry,
             requests: Family::default(),
-            calls: Family::default(),
-            mends: Family::default(),
-            refusals: Family::default(),
             loops: Family::default(),
             outcomes: OutcomeCounters::default(),
             reasks: ReaskCounters::default(),
@@ -112,17 +110,6 @@ impl Metrics {
             "requests",
             "Requests by protocol and status",
             self.requests.clone(),
-        );
-        all.register(
-            "calls",
-            "Tool calls by tool and verdict",
-            self.calls.clone(),
-        );
-        all.register("mends", "Changes by tool and rule", self.mends.clone());
-        all.register(
-            "refusals",
-            "Bad calls by tool and reason",
-            self.refusals.clone(),
         );
         all.register(
             "errors",
@@ -348,30 +335,7 @@ impl Metrics {
     fn count_calls(&self, judgement: &Judgement, source: &Source) {
         for call in &judgement.calls {
             let tool = self.names.tool(&call.tool, &source.model);
-            let verdict = call.verdict.name();
-            if let Some(reason) = call.reason {
-                let labels = ReasonLabels {
-                    tool: tool.clone(),
-                    reason,
-                    origin: source.origin.clone(),
-                };
-                self.refusals.get_or_create(&labels).inc();
-            } else {
-                for note in &call.notes {
-                    let labels = RuleLabels {
-                        tool: tool.clone(),
-                        rule: note.rule,
-                        origin: source.origin.clone(),
-                    };
-                    self.mends.get_or_create(&labels).inc();
-                }
-            }
-            let labels = CallLabels {
-                tool,
-                verdict,
-                source: source.clone(),
-            };
-            self.calls.get_or_create(&labels).inc();
+            self.calls.count(call, &tool, source);
         }
         for (tool, outcome) in judgement.tool_outcomes() {
             let labels = ToolOutcomeLabels {

@@ -15,6 +15,7 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use crate::error_reply::{ErrorReply, UpstreamError};
 use crate::observe::WouldHave;
 use crate::proxy::{LiveState, Permit, SharedState};
+use crate::recent_request::recent_request;
 use crate::request_span::RequestSpan;
 
 /// One request. It is written when it is finished, or dropped.
@@ -382,7 +383,9 @@ impl RequestRecord {
         }
         let live = shared.live();
         live.log.line(self);
-        let _request = shared.recent_requests.add(self, &live.config.store);
+        let _request = shared
+            .recent_requests
+            .add(recent_request(self, &live.config.store));
         #[cfg(feature = "store")]
         if let Some(store) = &live.store {
             store.add(_request);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use goodcall_server::{Readiness, RecentRequest, RecentRequests};
 use goodcall_wire::relay::{Memory, ToolsCache};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -15,8 +16,6 @@ use crate::config::{GatewayConfig, GatewayConfigError};
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::proxy::{ListenerState, LiveState, SharedState};
-use crate::readiness::Readiness;
-use crate::recent_requests::{RecentRequest, RecentRequests};
 use crate::routes::{self, Route};
 #[cfg(feature = "store")]
 use crate::store::Store;

@@ -11,7 +11,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodcall_server::StoreTarget;
+use goodcall_server::{RecentRequest, StoreTarget};
 
 #[cfg(feature = "postgres")]
 pub use self::postgres::each_stored;
@@ -19,7 +19,6 @@ use self::queue::QueueSender;
 pub(crate) use self::queue::StoreFigures;
 use crate::config::{GatewayConfigError, Retention};
 use crate::log::Log;
-use crate::recent_requests::RecentRequest;
 
 /// Requests that a store keeps.
 const MOST_ROWS: u64 = 1_000_000;

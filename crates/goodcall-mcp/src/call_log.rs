@@ -3,12 +3,15 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use goodcall_wire::relay::{CallNote, CallRecord, CallVerdict};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::admin::ProxyAdmin;
+use crate::call_span;
 use crate::recording::Recorder;
 
 /// One call as it is logged.
@@ -41,9 +44,54 @@ pub struct ProxyRecord {
     /// Whether the result matches the tool's output schema; `None` without such a schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputCheck>,
+    /// The arguments, and what only the page and spans show.
+    #[serde(flatten)]
+    pub details: CallDetails,
+}
+
+/// The arguments of a call, and what only the page and spans show of it.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct CallDetails {
     /// The arguments as sent, if the host wants them logged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Box<RawValue>>,
+    /// The arguments that were forwarded in their place, if the host wants them logged.
+    #[serde(skip)]
+    pub passed: Option<String>,
+    /// The text that the model read in place of a result, if the host wants arguments logged.
+    #[serde(skip)]
+    pub told: Option<String>,
+    /// The changes, or the issues of a bad call.
+    #[serde(skip)]
+    pub notes: Vec<CallNote>,
+    /// Whether the call was forwarded as sent, whatever the verdict.
+    #[serde(skip)]
+    pub is_observed: bool,
+    /// The trace that the call is part of: `traceparent` and `tracestate`.
+    #[serde(skip)]
+    pub trace_context: Vec<(&'static str, String)>,
+}
+
+impl ProxyRecord {
+    /// The call as the page and the metrics take it.
+    pub(crate) fn judged(&self) -> CallRecord {
+        let verdict = match self.verdict {
+            ProxyVerdict::Good => CallVerdict::Good,
+            ProxyVerdict::Mended => CallVerdict::Mended,
+            ProxyVerdict::Bad => CallVerdict::Bad,
+            ProxyVerdict::Unchecked => CallVerdict::Unjudged,
+        };
+        let mut call = CallRecord::new(&self.tool, verdict);
+        call.reason = self.reason;
+        call.notes.clone_from(&self.details.notes);
+        if let Some(arguments) = &self.details.arguments {
+            arguments.get().clone_into(&mut call.sent);
+        }
+        call.passed.clone_from(&self.details.passed);
+        call.told.clone_from(&self.details.told);
+        call
+    }
 }
 
 /// The verdict on a call.
@@ -93,6 +141,21 @@ pub enum ProxyOutcome {
     ServerGone,
 }
 
+impl ProxyOutcome {
+    /// The name in the log, the metrics and spans, such as `tool_error`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProxyOutcome::Ok => "ok",
+            ProxyOutcome::ToolError => "tool_error",
+            ProxyOutcome::Error => "error",
+            ProxyOutcome::Refused => "refused",
+            ProxyOutcome::TimedOut => "timed_out",
+            ProxyOutcome::Cancelled => "cancelled",
+            ProxyOutcome::ServerGone => "server_gone",
+        }
+    }
+}
+
 /// One entry of the log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -103,11 +166,13 @@ pub enum LogEntry {
     Call(Box<ProxyRecord>),
 }
 
-/// Writes warnings to standard error, and calls to a file.
+/// Writes warnings to standard error, and calls to a file, to the page and as spans.
 #[derive(Debug, Default)]
 pub struct ProxyLog {
     file: Option<Mutex<File>>,
     recorder: Option<Recorder>,
+    admin: OnceLock<Arc<ProxyAdmin>>,
+    spans: OnceLock<()>,
     quiet: bool,
 }
 
@@ -144,6 +209,16 @@ impl ProxyLog {
         self.recorder.as_ref()
     }
 
+    /// Shows calls on this admin address, too. Only the first one is taken.
+    pub fn show_on(&self, admin: Arc<ProxyAdmin>) {
+        let _ = self.admin.set(admin);
+    }
+
+    /// Makes a span of each call, too, by the tracer provider that is installed.
+    pub fn trace(&self) {
+        let _ = self.spans.set(());
+    }
+
     /// Suppresses warnings.
     #[must_use]
     pub fn quiet(mut self) -> Self {
@@ -156,6 +231,12 @@ impl ProxyLog {
         match entry {
             LogEntry::Warning(text) => self.warn(text),
             LogEntry::Call(record) => {
+                if let Some(admin) = self.admin.get() {
+                    admin.add(record);
+                }
+                if self.spans.get().is_some() {
+                    call_span::record(record);
+                }
                 let (Some(file), Ok(mut line)) = (&self.file, serde_json::to_string(record)) else {
                     return;
                 };

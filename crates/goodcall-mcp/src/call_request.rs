@@ -80,6 +80,17 @@ impl<'f> CallRequest<'f> {
         }
     }
 
+    /// The trace that the call is part of, as the client names it in `_meta`.
+    pub(crate) fn trace_context(&self) -> Vec<(&'static str, String)> {
+        let meta = self.params.get("_meta");
+        let keys = ["traceparent", "tracestate"].into_iter();
+        let values = keys.filter_map(|key| {
+            let value = meta.as_ref()?.get(key)?;
+            Some((key, value.as_str()?.into_owned()))
+        });
+        values.collect()
+    }
+
     /// The answer to a call that is not forwarded. It is an error where the client asked for a
     /// task, because a tool's result could not be read as one.
     pub(crate) fn refusal(&self, text: &str, reason: &str) -> Frame {

@@ -8,7 +8,8 @@
 //! - [`McpServer`] says where a server is: a [`ServerCommand`] or, as an [`Upstream`], a URL.
 //! - [`bridge`] serves a client on pipes, [`listen`] serves clients over streamable HTTP.
 //! - [`ProxyOptions`] holds the host's decisions, from `goodcall.toml` or otherwise.
-//! - [`ProxyLog`] writes one JSON line per call.
+//! - [`ProxyLog`] writes one JSON line per call; [`ProxyAdmin`] counts calls for a page and metrics,
+//!   which [`serve_admin`] serves.
 //! - [`wrap_config`] and [`unwrap_config`] edit the configurations of MCP clients;
 //!   [`configured_servers`] reads their servers.
 //! - [`log_in`] logs in to a server by OAuth, and [`LoginStore`] keeps the tokens.
@@ -24,7 +25,9 @@ mod catalogue;
 mod judge;
 mod loop_guard;
 
+mod admin;
 mod call_log;
+mod call_span;
 mod options;
 mod rate_limiter;
 mod recording;
@@ -45,8 +48,11 @@ mod login;
 mod client_config;
 mod list_tools;
 
+pub use admin::{ProxyAdmin, serve_admin};
 pub use bridge::{BridgeEnd, StartError, bridge};
-pub use call_log::{LogEntry, OutputCheck, ProxyLog, ProxyOutcome, ProxyRecord, ProxyVerdict};
+pub use call_log::{
+    CallDetails, LogEntry, OutputCheck, ProxyLog, ProxyOutcome, ProxyRecord, ProxyVerdict,
+};
 pub use client_config::{
     ConfiguredServer, WrapError, Wrapped, configured_servers, unwrap_config, wrap_config,
 };
@@ -56,7 +62,7 @@ pub use goodcall_server::{BadCallMode, McpLoopMode};
 pub use http::{Upstream, UpstreamError, listen};
 pub use list_tools::list_tools;
 pub use login::{LoginError, LoginOptions, LoginStore, log_in};
-pub use options::{CallRules, ListenOptions, ProxyOptions};
+pub use options::{CallRules, ListenOptions, LogRules, ProxyOptions};
 pub use process::{ServerCommand, end_with_parent};
 pub use recording::RecordedServer;
 pub use server_connection::McpServer;

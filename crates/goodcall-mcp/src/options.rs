@@ -30,8 +30,8 @@ pub struct ProxyOptions {
     pub style: Style,
     /// How a loop of equal calls is handled.
     pub loops: McpLoopMode,
-    /// Whether arguments are written to the log.
-    pub log_arguments: bool,
+    /// What is logged of a call.
+    pub log: LogRules,
     /// How long one page of the list of tools may take.
     pub list_limit: Duration,
     /// The largest size of one frame, in bytes.
@@ -42,6 +42,16 @@ pub struct ProxyOptions {
     pub listen: ListenOptions,
     /// The calls of the last minute, in all sessions.
     pub(crate) rates: RateLimiter,
+}
+
+/// What is logged of a call.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct LogRules {
+    /// Whether the log and the page have arguments, and the texts for models, which quote them.
+    pub arguments: bool,
+    /// Whether the trace that a call is part of is read from the request.
+    pub trace_context: bool,
 }
 
 /// How calls are judged and limited, for all tools and for single ones.
@@ -191,7 +201,7 @@ impl Default for ProxyOptions {
             members: Vec::new(),
             style: Style::Model,
             loops: McpLoopMode::default(),
-            log_arguments: false,
+            log: LogRules::default(),
             list_limit: Duration::from_secs(15),
             max_frame: 128 << 20,
             restart: false,
@@ -240,7 +250,10 @@ impl ProxyOptions {
             view,
             style: settings.style.unwrap_or(default.style),
             loops: settings.loops.unwrap_or(default.loops),
-            log_arguments: settings.log_arguments.is_on(),
+            log: LogRules {
+                arguments: settings.log_arguments.is_on(),
+                trace_context: settings.observation.otlp.is_some(),
+            },
             restart: settings.restart.is_on(),
             listen: ListenOptions::from_settings(&settings.listener),
             ..default

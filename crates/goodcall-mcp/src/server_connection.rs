@@ -63,6 +63,26 @@ impl McpServer {
         })
     }
 
+    /// Returns why no call can be run: the program is missing, or the host of the URL does not answer.
+    /// Of several servers, one that can be reached is enough.
+    pub(crate) async fn readiness(&self) -> Result<(), String> {
+        let found = match self {
+            Self::Command(command) => command.find().map_err(|error| error.to_string()),
+            Self::Url(upstream) => upstream.answers().await,
+            Self::Group(group) => {
+                let mut found = Ok(());
+                for server in group.servers() {
+                    found = Box::pin(server.readiness()).await;
+                    if found.is_ok() {
+                        break;
+                    }
+                }
+                return found;
+            }
+        };
+        found.map_err(|why| format!("server_unreachable: {}: {why}", self.name()))
+    }
+
     /// The program or the host, for messages. Arguments and the rest of a URL may be secret.
     pub(crate) fn name(&self) -> String {
         match self {

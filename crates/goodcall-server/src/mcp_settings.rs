@@ -1,6 +1,7 @@
 //! The settings of the MCP proxy, for all servers or for one.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use goodcall_core::{Style, name_fits};
@@ -43,12 +44,30 @@ settings! {
         /// Start the server again for the next request after it has ended
         #[arg(long, action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
         pub restart: Switch,
-        /// Write arguments into the log, too
-        #[arg(long, requires = "log", action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
+        /// The log and the page may show arguments
+        #[arg(long, action = clap::ArgAction::SetTrue, value_parser = crate::flag_values::switch)]
         pub log_arguments: Switch,
         groups:
         /// Whom `--listen` serves.
         pub listener: McpListenerSettings,
+        /// The page, metrics and traces.
+        pub observation: McpObservationSettings,
+    }
+}
+
+settings! {
+    /// Where the MCP proxy shows what it did.
+    pub struct McpObservationSettings {
+        /// Where to serve the page with the calls, metrics, health and readiness
+        #[arg(long, value_name = "ADDRESS", value_parser = crate::flag_values::listen_address)]
+        pub admin: Option<SocketAddr>,
+        /// The environment variable with the token that a client of the page and the metrics must send:
+        /// as a bearer token, or as the password that a browser asks for
+        #[arg(long, value_name = "VARIABLE")]
+        pub admin_token_env: Option<String>,
+        /// Send a span for each call to an OpenTelemetry collector (http://localhost:4318/v1/traces)
+        #[arg(long, value_name = "URL")]
+        pub otlp: Option<String>,
     }
 }
 

@@ -35,7 +35,7 @@ const SHARED_CRATES: [&str; 10] = [
 ];
 
 /// Foreign types that are shown all the same: the crate, the type, and why.
-const SHOWN: [(&str, &str, &str); 13] = [
+const SHOWN: [(&str, &str, &str); 18] = [
     (
         "goodcall",
         "CancellationToken",
@@ -67,8 +67,25 @@ const SHOWN: [(&str, &str, &str); 13] = [
     ("goodcall-mcp", "TcpListener", "hosts bind the socket"),
     ("goodcall-mcp", "AsyncRead", "the client's end of a pipe"),
     ("goodcall-mcp", "AsyncWrite", "the client's end of a pipe"),
+    (
+        "goodcall-server",
+        "Bytes",
+        "the two servers have bodies of their own kinds",
+    ),
+    (
+        "goodcall-server",
+        "EncodeLabelSet",
+        "each server has labels of its own",
+    ),
     ("goodcall-server", "HeaderMap", "shared by the two servers"),
     ("goodcall-server", "HeaderName", "shared by the two servers"),
+    (
+        "goodcall-server",
+        "Registry",
+        "each server adds metrics of its own",
+    ),
+    ("goodcall-server", "Request", "shared by the two servers"),
+    ("goodcall-server", "Response", "shared by the two servers"),
 ];
 
 /// Finds departures in one Rust file.

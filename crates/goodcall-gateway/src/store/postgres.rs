@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use goodcall_server::StoreTarget;
+use goodcall_server::{RecentRequest, StoreTarget};
 use tokio_postgres::{Client, Error};
 
 use super::postgres_url::Address;
@@ -13,7 +13,6 @@ use super::queue::{Batch, QueueReceiver, QueueSender, QueueState, queue};
 use super::{MOST_ROWS, Shared, TRIM_EVERY, TRIM_PAUSE, entry};
 use crate::config::{GatewayConfigError, Retention};
 use crate::log::Log;
-use crate::recent_requests::RecentRequest;
 use crate::upstream::with_sources;
 
 /// How the tables came to be, one step after the other. Steps are only ever added.

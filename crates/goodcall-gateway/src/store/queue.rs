@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use crate::config::Retention;
-use crate::recent_requests::RecentRequest;
+use goodcall_server::RecentRequest;
 
 /// Bytes, roughly, of the requests that wait. Further ones are dropped, and counted.
 const MOST_BYTES: usize = 64 << 20;

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use goodcall_server::{MOST_REQUESTS, RecentRequest};
 use rusqlite::{Connection, params};
 
 use super::queue::{QueueReceiver, QueueSender, queue};
 use super::{MOST_ROWS, TRIM_EVERY, TRIM_PAUSE};
 use crate::config::{GatewayConfigError, Retention};
-use crate::recent_requests::{MOST_REQUESTS, RecentRequest};
 
 const SCHEMA: &str = "
     PRAGMA auto_vacuum = INCREMENTAL;
@@ -175,7 +175,7 @@ fn insert(connection: &mut Connection, batch: &[Arc<RecentRequest>]) -> rusqlite
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recent_requests::RecentCall;
+    use goodcall_server::RecentCall;
 
     fn request(number: u64) -> Arc<RecentRequest> {
         Arc::new(RecentRequest {

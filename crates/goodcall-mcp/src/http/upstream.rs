@@ -16,6 +16,9 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// request that meets the end of its connection is lost.
 const IDLE: Duration = Duration::from_secs(4);
 
+/// How long a server may take to show that it is there.
+const READINESS: Duration = Duration::from_secs(2);
+
 /// Redirects of one request that are followed.
 const MAX_REDIRECTS: usize = 5;
 
@@ -120,6 +123,14 @@ impl Upstream {
             Some(port) => format!("{host}:{port}"),
             None => host.to_owned(),
         }
+    }
+
+    /// Returns why the server does not answer a request for the root of its host, which gets none of
+    /// the headers.
+    pub(crate) async fn answers(&self) -> Result<(), String> {
+        let request = self.client.head(self.at("/")).timeout(READINESS);
+        let answer = request.send().await;
+        answer.map(drop).map_err(describe_error)
     }
 
     pub(crate) fn url(&self) -> &Url {

@@ -82,13 +82,12 @@ impl Judge {
             });
         }
         self.loop_guard.forget();
-        self.log_call(ProxyRecord {
+        let record = ProxyRecord {
             verdict: ProxyVerdict::Good,
             reason: Some(DENIED),
             ..self.record(&call, ProxyOutcome::Refused, now)
-        });
-        let text = goodcall_core::not_approved_text(tool);
-        CallJudgement::Answer(request.refusal(&text, DENIED))
+        };
+        self.answer(request, record, goodcall_core::not_approved_text(tool))
     }
 }
 

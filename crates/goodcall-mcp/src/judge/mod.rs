@@ -14,12 +14,15 @@ use goodcall::{LoopReport, ToolResult};
 use goodcall_core::{
     Change, Explain, Gate, Issue, IssueKind, Level, Reason, Refusal, RuleId, Schema, Tree, Verdict,
 };
+use goodcall_wire::relay::CallNote;
 use goodcall_wire::{ToolDefinition, Tools};
+
+use serde_json::value::RawValue;
 
 pub(crate) use approval::Approval;
 
 use crate::argument_mirrors::{MirroredHeaders, mirrored};
-use crate::call_log::{LogEntry, ProxyOutcome, ProxyRecord, ProxyVerdict, now_ms};
+use crate::call_log::{CallDetails, LogEntry, ProxyOutcome, ProxyRecord, ProxyVerdict, now_ms};
 use crate::call_request::{CallRequest, UnreadableCall, fingerprint, without_lone_surrogates};
 use crate::catalogue::{Catalogue, Knowledge};
 use crate::frame::{Frame, Message};
@@ -79,8 +82,7 @@ pub(crate) struct ForwardedCall {
     came: Arrival,
     /// The arguments, or their fingerprint, for the loop detector.
     loop_key: String,
-    /// The arguments for the log, if the host wants them there.
-    arguments: Option<String>,
+    details: CallDetails,
     output: Option<Schema>,
     has_result_type: bool,
     /// The headers that mirror the arguments, if the call was rewritten.
@@ -254,6 +256,9 @@ impl Judge {
         if accepted.splices.is_empty() || self.observes(&tool.name) {
             return CallJudgement::AsSent(Box::new(call));
         }
+        if self.options.log.arguments {
+            call.details.passed = accepted.arguments.as_ref().map(Tree::to_json);
+        }
         let rewritten = splice(request.bytes, accepted.splices);
         CallJudgement::Rewritten(rewritten, Box::new(call))
     }
@@ -303,6 +308,7 @@ impl Judge {
         let mut call = self.forwarded(request, tool, now);
         call.verdict = ProxyVerdict::Bad;
         call.reason = Some(refusal.reason.name());
+        call.details.notes = issue_notes(refusal);
         if let Some(refused) = self.begin(request, &call, now) {
             return refused;
         }
@@ -333,11 +339,11 @@ impl Judge {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let text = goodcall_core::rate_limited_text(&call.tool, limit, seconds);
         self.loop_guard.forget();
-        self.log_call(ProxyRecord {
+        let record = ProxyRecord {
             reason: Some(RATE_LIMITED),
             ..self.record(call, ProxyOutcome::Refused, now)
-        });
-        Some(CallJudgement::Answer(request.refusal(&text, RATE_LIMITED)))
+        };
+        Some(self.answer(request, record, text))
     }
 
     fn observes(&self, tool: &str) -> bool {
@@ -373,18 +379,18 @@ impl Judge {
         let mut call = self.forwarded(request, tool, now);
         call.verdict = ProxyVerdict::Bad;
         call.changes = refusal.changes.clone();
+        call.details.notes = issue_notes(refusal);
         let result = ToolResult::refused(refusal, text.clone());
         let report = self.loop_guard.refused(tool, &call.loop_key, result, now);
         if let Some(report) = &report {
             text = format!("{}\n\n{text}", report.text());
         }
-        let reason = refusal.reason.name();
-        self.log_call(ProxyRecord {
-            reason: Some(reason),
+        let record = ProxyRecord {
+            reason: Some(refusal.reason.name()),
             r#loop: report.map(|report| report.signal.name()),
             ..self.record(&call, ProxyOutcome::Refused, now)
-        });
-        CallJudgement::Answer(request.refusal(&text, reason))
+        };
+        self.answer(request, record, text)
     }
 
     fn refuse_loop(
@@ -394,14 +400,26 @@ impl Judge {
         report: &LoopReport,
         now: Instant,
     ) -> CallJudgement {
-        let reason = Reason::Loop.name();
-        self.log_call(ProxyRecord {
+        let record = ProxyRecord {
             verdict: ProxyVerdict::Bad,
-            reason: Some(reason),
+            reason: Some(Reason::Loop.name()),
             r#loop: Some(report.signal.name()),
             ..self.record(call, ProxyOutcome::Refused, now)
-        });
-        CallJudgement::Answer(request.refusal(&report.text(), reason))
+        };
+        self.answer(request, record, report.text())
+    }
+
+    /// Logs a call that is not forwarded, and answers it with this text.
+    fn answer(
+        &mut self,
+        request: &CallRequest<'_>,
+        mut record: ProxyRecord,
+        text: String,
+    ) -> CallJudgement {
+        let answer = request.refusal(&text, record.reason.unwrap_or_default());
+        record.details.told = self.options.log.arguments.then_some(text);
+        self.log_call(record);
+        CallJudgement::Answer(answer)
     }
 
     /// The headers that mirror the arguments of a call that is forwarded as it is.
@@ -428,12 +446,31 @@ impl Judge {
                 time_ms: now_ms(),
             },
             loop_key,
-            arguments: self.options.log_arguments.then(|| raw.to_owned()),
+            details: self.details(request, raw),
             output: None,
             has_result_type: request.has_result_type,
             mirrors: Vec::new(),
         }
     }
+}
+
+impl Judge {
+    /// What the log, the page and spans have of a request, as far as the host wants it.
+    fn details(&self, request: &CallRequest<'_>, raw: &str) -> CallDetails {
+        let mut details = CallDetails::default();
+        if self.options.log.arguments {
+            details.arguments = RawValue::from_string(raw.to_owned()).ok();
+        }
+        if self.options.log.trace_context {
+            details.trace_context = request.trace_context();
+        }
+        details
+    }
+}
+
+/// The issues of a bad call, as the page shows them.
+fn issue_notes(refusal: &Refusal) -> Vec<CallNote> {
+    refusal.issues.iter().map(CallNote::of_issue).collect()
 }
 
 impl AcceptedCall<'_> {

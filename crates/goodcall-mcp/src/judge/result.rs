@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use goodcall::{ErrorClass, ToolResult};
 use goodcall_core::{Explain, Gate, Issue, Pointer, Policy, Refusal, Verdict};
+use goodcall_wire::relay::CallNote;
 
 use super::{ForwardedCall, Judge};
 use crate::call_log::{LogEntry, OutputCheck, ProxyOutcome, ProxyRecord};
@@ -164,7 +165,11 @@ impl Judge {
         now: Instant,
     ) -> ProxyRecord {
         let latency = now.saturating_duration_since(call.came.at).as_secs_f64() * 1000.0;
-        let arguments = call.arguments.clone();
+        let mut details = call.details.clone();
+        details.is_observed = self.observes(&call.tool);
+        if details.notes.is_empty() {
+            details.notes = call.changes.iter().map(CallNote::of_change).collect();
+        }
         ProxyRecord {
             time_ms: call.came.time_ms,
             server: self.of_tool(&call.tool).0.server.clone(),
@@ -177,8 +182,7 @@ impl Judge {
             latency_ms: (latency * 1000.0).round() / 1000.0,
             r#loop: None,
             output: None,
-            arguments: arguments
-                .and_then(|text| serde_json::value::RawValue::from_string(text).ok()),
+            details,
         }
     }
 

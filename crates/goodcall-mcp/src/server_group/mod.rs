@@ -48,6 +48,11 @@ impl ServerGroup {
         Self { members, log }
     }
 
+    /// The servers of the group.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = &McpServer> {
+        self.members.iter().map(|member| &member.server)
+    }
+
     /// The names of the servers, for messages.
     pub(crate) fn name(&self) -> String {
         let names = self.members.iter().map(|one| one.options.server.as_str());

@@ -7,6 +7,8 @@
 )]
 
 #[cfg(unix)]
+mod admin;
+#[cfg(unix)]
 mod bridge;
 mod cases;
 mod fake_url;

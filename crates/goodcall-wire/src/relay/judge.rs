@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use goodcall_core::{Explain, Policies, Reason, StopReason, Style, Verdict, unread_call_text};
+use goodcall_core::{
+    Change, Explain, Issue, Policies, Reason, StopReason, Style, Verdict, unread_call_text,
+};
 
 use crate::call::RawCall;
 use crate::envelope::CallRewrite;
@@ -140,6 +142,50 @@ pub struct CallNote {
     pub renamed: bool,
 }
 
+impl CallRecord {
+    /// The record of a call of this tool.
+    pub fn new(tool: impl Into<String>, verdict: CallVerdict) -> Self {
+        Self {
+            tool: tool.into(),
+            verdict,
+            ..Self::default()
+        }
+    }
+}
+
+impl CallNote {
+    /// The note of a change.
+    pub fn of_change(change: &Change) -> Self {
+        let field = change.pointer.dotted();
+        let (before, after, renamed) = match &change.from {
+            Some(from) => (Some(from.dotted()), Some(field.clone()), true),
+            None => (
+                change.before.clone().map(String::from),
+                change.after.clone().map(String::from),
+                false,
+            ),
+        };
+        Self {
+            rule: change.rule.name(),
+            field,
+            before,
+            after,
+            renamed,
+        }
+    }
+
+    /// The note of an issue.
+    pub fn of_issue(issue: &Issue) -> Self {
+        Self {
+            rule: issue.kind.name(),
+            field: issue.pointer.dotted(),
+            before: issue.actual.as_ref().map(|actual| actual.short.clone()),
+            after: None,
+            renamed: false,
+        }
+    }
+}
+
 /// A call, and what is to be done with it.
 #[derive(Clone, Debug)]
 pub(crate) struct CallDecision {
@@ -205,8 +251,7 @@ impl Judge {
     pub(crate) fn unjudged(&self, call: RawCall, attempt: u32) -> CallDecision {
         let record = CallRecord {
             attempt,
-            tool: call.name.clone(),
-            ..CallRecord::default()
+            ..CallRecord::new(&call.name, CallVerdict::Unjudged)
         };
         CallDecision {
             call,
@@ -273,30 +318,7 @@ fn notes(verdict: &Verdict<'_>) -> Vec<CallNote> {
         Verdict::Mended(mended) => mended.changes.as_slice(),
         _ => &[],
     };
-    let changes = changes.iter().map(|change| {
-        let field = change.pointer.dotted();
-        let (before, after, renamed) = match &change.from {
-            Some(from) => (Some(from.dotted()), Some(field.clone()), true),
-            None => (
-                change.before.clone().map(String::from),
-                change.after.clone().map(String::from),
-                false,
-            ),
-        };
-        CallNote {
-            rule: change.rule.name(),
-            field,
-            before,
-            after,
-            renamed,
-        }
-    });
-    let issues = verdict.issues().iter().map(|issue| CallNote {
-        rule: issue.kind.name(),
-        field: issue.pointer.dotted(),
-        before: issue.actual.as_ref().map(|actual| actual.short.clone()),
-        after: None,
-        renamed: false,
-    });
+    let issues = verdict.issues().iter().map(CallNote::of_issue);
+    let changes = changes.iter().map(CallNote::of_change);
     changes.chain(issues).collect()
 }

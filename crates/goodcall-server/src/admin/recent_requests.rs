@@ -5,18 +5,14 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use goodcall_core::clip;
 use goodcall_wire::relay::CallRecord;
 use serde::{Deserialize, Serialize};
 
-use crate::config::StoreConfig;
-use crate::observe::WouldHave;
-use crate::request_record::{RequestError, RequestRecord, Unjudged};
-
 /// Requests that are kept in memory, and that the page shows.
-pub(crate) const MOST_REQUESTS: usize = 10_000;
+pub const MOST_REQUESTS: usize = 10_000;
 /// Calls that are kept per request.
 const MOST_CALLS: usize = 64;
 /// Notes that are kept per call.
@@ -28,112 +24,169 @@ const MOST_TEXT: usize = 4000;
 
 /// One request with everything that came of it, as the page shows it and a store keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RecentRequest {
-    /// Unique among the requests of all gateways, so that a store never has a request twice.
-    pub(crate) id: String,
+pub struct RecentRequest {
+    /// Unique among the requests of all servers, so that a store never has a request twice.
+    pub id: String,
     /// When it ended, in seconds since 1970.
-    pub(crate) time: f64,
-    pub(crate) path: String,
-    pub(crate) status: u16,
+    pub time: f64,
+    /// The path of the request; empty for a call of the MCP proxy.
+    pub path: String,
+    /// The status of the reply; 0 without one.
+    pub status: u16,
+    /// Who asked for what.
     #[serde(flatten)]
-    pub(crate) asked: RecentQuestion,
+    pub asked: RecentQuestion,
+    /// What the client got.
     #[serde(flatten)]
-    pub(crate) end: RecentEnd,
+    pub end: RecentEnd,
+    /// What the request cost.
     #[serde(flatten)]
-    pub(crate) figures: RecentFigures,
+    pub figures: RecentFigures,
+    /// The calls, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) calls: Vec<RecentCall>,
+    pub calls: Vec<RecentCall>,
 }
 
 /// Who asked for what.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RecentQuestion {
+pub struct RecentQuestion {
+    /// The route that the request took, or the MCP server that was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) route: Option<String>,
+    pub route: Option<String>,
+    /// The name of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) client: Option<String>,
+    pub client: Option<String>,
+    /// The provider's protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) protocol: Option<Cow<'static, str>>,
+    pub protocol: Option<Cow<'static, str>>,
+    /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
+    /// Whether a stream was asked for.
     #[serde(default)]
-    pub(crate) stream: bool,
+    pub stream: bool,
 }
 
 /// What the client got.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RecentEnd {
+pub struct RecentEnd {
+    /// What the client got in the end, such as `cured`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) outcome: Option<Cow<'static, str>>,
+    pub outcome: Option<Cow<'static, str>>,
+    /// What the server would have done, if it only observes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) would: Option<Cow<'static, str>>,
+    pub would: Option<Cow<'static, str>>,
+    /// Why nothing was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) passed: Option<Cow<'static, str>>,
+    pub passed: Option<Cow<'static, str>>,
+    /// Why there was no whole reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) error: Option<Cow<'static, str>>,
+    pub error: Option<Cow<'static, str>>,
+    /// What the result of a tool says about itself: `tool_error`, `output_mismatch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) reask_failed: Option<Cow<'static, str>>,
+    pub result: Option<Cow<'static, str>>,
+    /// Why the last re-ask brought no reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reask_failed: Option<Cow<'static, str>>,
+    /// The signal of a loop.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "loop")]
-    pub(crate) loop_signal: Option<Cow<'static, str>>,
+    pub loop_signal: Option<Cow<'static, str>>,
 }
 
 /// What the request cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RecentFigures {
-    pub(crate) ms: f64,
+pub struct RecentFigures {
+    /// Milliseconds from the request to its end.
+    pub ms: f64,
+    /// Milliseconds until the reply began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) first_byte_ms: Option<f64>,
+    pub first_byte_ms: Option<f64>,
+    /// How often the model was asked again.
     #[serde(default)]
-    pub(crate) reasked: u32,
+    pub reasked: u32,
+    /// The tokens of all requests.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) input_tokens: u64,
+    pub input_tokens: u64,
+    /// The tokens of all replies.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) output_tokens: u64,
+    pub output_tokens: u64,
+    /// Those of them that were spent on re-asks.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reask_input_tokens: u64,
     /// The tokens of the replies that were asked for again.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) reask_input_tokens: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) reask_output_tokens: u64,
+    pub reask_output_tokens: u64,
 }
 
 /// One call, as the page shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RecentCall {
-    pub(crate) tool: String,
-    pub(crate) verdict: Cow<'static, str>,
+pub struct RecentCall {
+    /// The tool.
+    pub tool: String,
+    /// The verdict.
+    pub verdict: Cow<'static, str>,
+    /// Why the call is bad.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<Cow<'static, str>>,
+    pub reason: Option<Cow<'static, str>>,
+    /// The index of the reply that held the call.
     #[serde(default)]
-    pub(crate) attempt: u32,
+    pub attempt: u32,
+    /// The changes, or the issues of a bad call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) notes: Vec<RecentCallNote>,
+    pub notes: Vec<RecentCallNote>,
     /// The arguments as sent, if the settings allow to keep them; so for the two that follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) arguments: Option<String>,
+    pub arguments: Option<String>,
     /// The arguments as they were passed on, if they were mended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) passed: Option<String>,
+    pub passed: Option<String>,
     /// The text that tells the model what is wrong with a bad call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) told: Option<String>,
+    pub told: Option<String>,
 }
 
 /// A change that was made, or an issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RecentCallNote {
-    pub(crate) rule: Cow<'static, str>,
-    pub(crate) field: String,
+pub struct RecentCallNote {
+    /// The rule, or the kind of the issue.
+    pub rule: Cow<'static, str>,
+    /// The place in the arguments.
+    pub field: String,
     /// The value that was sent, or only its kind if the settings do not allow to keep values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) before: Option<Cow<'static, str>>,
+    pub before: Option<Cow<'static, str>>,
+    /// The value that replaces it, or its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) after: Option<Cow<'static, str>>,
+    pub after: Option<Cow<'static, str>>,
+}
+
+/// What is kept of the values in calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptValues {
+    /// Their kinds, such as `string`.
+    Kinds,
+    /// The values themselves, and with them the arguments and the texts for models.
+    All,
 }
 
 impl RecentRequest {
+    /// The request for this path that had these calls.
+    pub fn new<'c>(
+        path: &str,
+        calls: impl Iterator<Item = &'c CallRecord>,
+        values: KeptValues,
+    ) -> Self {
+        let calls = calls.take(MOST_CALLS);
+        let calls = calls.map(|call| RecentCall::new(call, values));
+        Self {
+            path: clip(path, MOST_CHARS),
+            calls: calls.collect(),
+            ..Self::default()
+        }
+    }
+
     /// About how much memory the request takes.
-    #[cfg(feature = "store")]
-    pub(crate) fn weight(&self) -> usize {
+    pub fn weight(&self) -> usize {
         let calls = self.calls.iter().map(|call| {
             let texts = [&call.arguments, &call.passed, &call.told];
             let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
@@ -143,37 +196,72 @@ impl RecentRequest {
     }
 }
 
-/// The last requests of a gateway, oldest first.
+impl RecentCall {
+    fn new(call: &CallRecord, values: KeptValues) -> Self {
+        let value = |text: &str, is_name: bool| -> Cow<'static, str> {
+            if values == KeptValues::All || is_name {
+                clip(text, MOST_CHARS).into()
+            } else {
+                json_kind(text).into()
+            }
+        };
+        let notes = call.notes.iter().take(MOST_NOTES);
+        let notes = notes.map(|note| RecentCallNote {
+            rule: note.rule.into(),
+            field: clip(&note.field, MOST_CHARS),
+            before: note.before.as_deref().map(|text| value(text, note.renamed)),
+            after: note.after.as_deref().map(|text| value(text, note.renamed)),
+        });
+        let kept = |text: &str| {
+            let text = Some(text).filter(|text| values == KeptValues::All && !text.is_empty());
+            text.map(|text| text.chars().take(MOST_TEXT).collect())
+        };
+        Self {
+            tool: clip(&call.tool, MOST_CHARS),
+            verdict: call.verdict.name().into(),
+            reason: call.reason.map(Cow::from),
+            attempt: call.attempt,
+            notes: notes.collect(),
+            arguments: kept(&call.sent),
+            passed: call.passed.as_deref().and_then(kept),
+            told: call.told.as_deref().and_then(kept),
+        }
+    }
+}
+
+/// The last requests of a server, oldest first.
 #[derive(Debug)]
-pub(crate) struct RecentRequests {
+pub struct RecentRequests {
     /// With the number of each, which counts up, so that a reader can ask for newer ones only.
     requests: Mutex<VecDeque<(u64, Arc<RecentRequest>)>>,
-    /// The first half of the ids, which no other gateway has.
-    gateway: u64,
+    /// The first half of the ids, which no other server has.
+    server: u64,
     next: AtomicU64,
 }
 
 impl RecentRequests {
     /// Starts with the requests of an earlier run.
-    pub(crate) fn new(earlier: Vec<RecentRequest>) -> Self {
+    pub fn new(earlier: Vec<RecentRequest>) -> Self {
         let earlier = earlier.into_iter().map(Arc::new);
         Self {
             requests: Mutex::new((1..).zip(earlier).collect()),
-            gateway: RandomState::new().hash_one(SystemTime::now()),
+            server: RandomState::new().hash_one(SystemTime::now()),
             next: AtomicU64::new(1),
         }
     }
 
-    /// The name of this gateway, which no other has.
-    pub(crate) fn name(&self) -> String {
-        format!("{:016x}", self.gateway)
+    /// The name of this server, which no other has.
+    pub fn name(&self) -> String {
+        format!("{:016x}", self.server)
     }
 
-    /// Adds a request, and returns it for the store.
-    pub(crate) fn add(&self, record: &RequestRecord, config: &StoreConfig) -> Arc<RecentRequest> {
+    /// Adds a request, and returns it with its id and the time.
+    pub fn add(&self, mut request: RecentRequest) -> Arc<RecentRequest> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let id = format!("{}-{number}", self.name());
-        let request = Arc::new(recent_request(id, record, config));
+        request.id = format!("{}-{number}", self.name());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        request.time = now.unwrap_or_default().as_secs_f64();
+        let request = Arc::new(request);
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let last = requests.back().map_or(0, |(number, _)| *number);
         requests.push_back((last + 1, Arc::clone(&request)));
@@ -185,7 +273,7 @@ impl RecentRequests {
 
     /// Returns at most `most` of the requests after the one with the number `after`, each as JSON,
     /// and the number of the last one.
-    pub(crate) fn since(&self, after: u64, most: usize) -> (u64, Vec<String>) {
+    pub fn since(&self, after: u64, most: usize) -> (u64, Vec<String>) {
         let newer: Vec<_> = {
             let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
             let newer = requests.iter().rev();
@@ -198,86 +286,6 @@ impl RecentRequests {
         };
         let texts = newer.iter().rev().map(|(_, request)| json(request));
         (last, texts.collect())
-    }
-}
-
-fn recent_request(id: String, record: &RequestRecord, config: &StoreConfig) -> RecentRequest {
-    let (exchange, judgement) = (&record.exchange, &record.judgement);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let milliseconds = |time: Duration| (time.as_secs_f64() * 1e5).round() / 1e2;
-    let (tokens, refused) = judgement.tokens;
-    let calls = judgement.calls.iter().take(MOST_CALLS);
-    RecentRequest {
-        id,
-        time: now.unwrap_or_default().as_secs_f64(),
-        path: clip(&record.path, MOST_CHARS),
-        status: record.status,
-        asked: RecentQuestion {
-            route: exchange.origin.route.as_deref().map(str::to_owned),
-            client: exchange.origin.client.as_deref().map(str::to_owned),
-            protocol: exchange.protocol.map(|protocol| protocol.name().into()),
-            model: exchange
-                .model
-                .as_deref()
-                .map(|model| clip(model, MOST_CHARS)),
-            stream: exchange.streams,
-        },
-        end: RecentEnd {
-            outcome: judgement.outcome().map(Cow::from),
-            would: judgement.would_have.map(WouldHave::name).map(Cow::from),
-            passed: judgement
-                .unjudged
-                .as_ref()
-                .map(Unjudged::name)
-                .map(Cow::from),
-            error: record.error.map(RequestError::code).map(Cow::from),
-            reask_failed: judgement.reask_failed.map(|failure| failure.code()),
-            loop_signal: record.history.loop_signal.map(Cow::from),
-        },
-        figures: RecentFigures {
-            ms: milliseconds(record.timing.total),
-            first_byte_ms: record.timing.first_byte.map(milliseconds),
-            reasked: judgement.reasked,
-            input_tokens: tokens.input,
-            output_tokens: tokens.output,
-            reask_input_tokens: refused.input,
-            reask_output_tokens: refused.output,
-        },
-        calls: calls.map(|call| recent_call(call, config)).collect(),
-    }
-}
-
-fn recent_call(call: &CallRecord, config: &StoreConfig) -> RecentCall {
-    let value = |text: &str, is_name: bool| -> Cow<'static, str> {
-        if config.arguments || is_name {
-            clip(text, MOST_CHARS).into()
-        } else {
-            json_kind(text).into()
-        }
-    };
-    let notes = call
-        .notes
-        .iter()
-        .take(MOST_NOTES)
-        .map(|note| RecentCallNote {
-            rule: note.rule.into(),
-            field: clip(&note.field, MOST_CHARS),
-            before: note.before.as_deref().map(|text| value(text, note.renamed)),
-            after: note.after.as_deref().map(|text| value(text, note.renamed)),
-        });
-    let kept = |text: &str| {
-        let text = Some(text).filter(|text| config.arguments && !text.is_empty());
-        text.map(|text| text.chars().take(MOST_TEXT).collect())
-    };
-    RecentCall {
-        tool: clip(&call.tool, MOST_CHARS),
-        verdict: call.verdict.name().into(),
-        reason: call.reason.map(Cow::from),
-        attempt: call.attempt,
-        notes: notes.collect(),
-        arguments: kept(&call.sent),
-        passed: call.passed.as_deref().and_then(kept),
-        told: call.told.as_deref().and_then(kept),
     }
 }
 
