@@ -4,11 +4,11 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use goodcall_peers::calls::{self, MODES};
+use goodcall_peers::calls::{self, LISTS};
 use goodcall_peers::menders::MENDERS;
 use goodcall_peers::{texts, traps};
 
-const USAGE: &str = "usage: --modes | --once MODE PASSES | --time MODE | --traps | --texts DIR | \
+const USAGE: &str = "usage: --modes LIST | --once MODE PASSES | --time MODE | --traps | --texts DIR | \
                      --menders | --mend MENDER FILE | --mend-value MENDER FILE | \
                      --mend-once MENDER FILE PASSES";
 /// Time for one measurement.
@@ -18,11 +18,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
-        ["--modes"] => {
+        ["--modes", list] => {
             let tools = calls::tools()?;
-            for mode in &MODES {
-                let (accepted, count) = (mode.pass(&tools), calls::count(&tools));
-                println!("{}\t{}\t{accepted}\t{count}", mode.name, mode.what);
+            let modes = LISTS.iter().find(|(name, _)| *name == list);
+            let (_, modes) = modes.ok_or_else(|| format!("no list of modes `{list}`"))?;
+            for mode in *modes {
+                let (right, count) = (mode.pass(&tools), mode.count(&tools));
+                println!("{}\t{}\t{right}\t{count}", mode.name, mode.what);
             }
         }
         ["--once", mode, passes] => {
@@ -31,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             for _ in 0..passes.parse::<usize>()? {
                 black_box(mode.pass(&tools));
             }
-            println!("{}", calls::count(&tools));
+            println!("{}", mode.count(&tools));
         }
         ["--time", mode] => {
             let mode = named(mode)?;
@@ -39,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let best = best(|| {
                 black_box(mode.pass(&tools));
             });
-            println!("{}", best.as_secs_f64() * 1e9 / calls::count(&tools) as f64);
+            println!("{}", best.as_secs_f64() * 1e9 / mode.count(&tools) as f64);
         }
         ["--traps"] => println!("{}", traps::all()?),
         ["--texts", folder] => {
@@ -77,7 +79,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn named(name: &str) -> Result<&'static calls::Mode, String> {
-    let mode = MODES.iter().find(|mode| mode.name == name);
+    let mut modes = LISTS.iter().flat_map(|(_, modes)| *modes);
+    let mode = modes.find(|mode| mode.name == name);
     mode.ok_or_else(|| format!("no mode `{name}`"))
 }
 

@@ -14,12 +14,15 @@ use std::path::{Path, PathBuf};
 
 use goodcall_core::{Policy, StopReason};
 use goodcall_wire::{Extraction, Scanner, TextCallScope, Tools};
+use serde_json::{Value, json};
 
 use crate::Failure;
 use fixture::{Expected, Fixture};
 
 /// The sizes of the pieces in which a text is read, in characters.
 const PIECES: [usize; 6] = [1, 2, 3, 7, 16, 64];
+/// What is counted for each family.
+const COLUMNS: [&str; 5] = ["calls", "refused", "content", "reasoning", "streamed"];
 /// What differs on purpose: the id of the fixture, what differs in it, and why.
 const DIFFERENCES: &str = include_str!("differences.tsv");
 
@@ -55,6 +58,24 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         report.fail_on_surprises()?;
     }
     Ok(())
+}
+
+/// Returns the table of families as data: a row each, and one of all.
+pub(crate) fn table() -> Result<Value, Failure> {
+    let dir = download::fixtures().map_err(Failure::Unusable)?;
+    let mut report = Report::new()?;
+    for fixture in fixture::read_all(&dir)? {
+        report.take(&fixture, false)?;
+    }
+    report.fail_on_surprises()?;
+    let rows = report.rows().into_iter().map(|(family, tally)| {
+        let mut row = json!({"family": family});
+        for (column, share) in COLUMNS.iter().zip(tally.shares()) {
+            row[column] = json!(share.text());
+        }
+        row
+    });
+    Ok(rows.collect())
 }
 
 /// What a reading of a fixture got wrong.
@@ -121,15 +142,19 @@ impl Tally {
         self.streamed.add(other.streamed);
     }
 
-    fn row(&self, name: &str) -> String {
-        let columns = [
+    /// Returns the columns of a row, in the order of `COLUMNS`.
+    fn shares(&self) -> [Share; 5] {
+        [
             self.calls,
             self.broken,
             self.content,
             self.reasoning,
             self.streamed,
-        ];
-        let columns = columns.map(|share| format!("{:>10}", share.text()));
+        ]
+    }
+
+    fn row(&self, name: &str) -> String {
+        let columns = self.shares().map(|share| format!("{:>10}", share.text()));
         format!("{name:14}{}", columns.concat())
     }
 }
@@ -214,15 +239,23 @@ impl Report {
     }
 
     fn print(&self) {
-        let columns = ["calls", "refused", "content", "reasoning", "streamed"];
-        let columns = columns.map(|name| format!("{name:>10}"));
+        let columns = COLUMNS.map(|name| format!("{name:>10}"));
         println!("{:14}{}", "family", columns.concat());
-        let mut all = Tally::default();
-        for (family, tally) in &self.families {
+        for (family, tally) in self.rows() {
             println!("{}", tally.row(family));
-            all.add(*tally);
         }
-        println!("{}", all.row("all"));
+    }
+
+    /// Returns the figures of each family, and those of all.
+    fn rows(&self) -> Vec<(&str, Tally)> {
+        let mut all = Tally::default();
+        let families = self.families.iter();
+        let mut rows: Vec<(&str, Tally)> = families
+            .map(|(family, tally)| (family.as_str(), *tally))
+            .collect();
+        rows.iter().for_each(|(_, tally)| all.add(*tally));
+        rows.push(("all", all));
+        rows
     }
 
     fn fail_on_surprises(&self) -> Result<(), Failure> {

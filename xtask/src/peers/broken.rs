@@ -44,9 +44,14 @@ pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
         let mut cells = Vec::new();
         for mender in &menders {
             let mut cell = cell(mender, text, ROUNDS, MORE_PATIENCE)?;
-            if mender.is_rust && text.bytes < 1_000 {
+            if mender.is_rust {
                 let start = ["--mend-once", &mender.name, &text.path];
-                let each = instructions_a_call(&programs.rust, &start, &[], [5, 105])?;
+                let passes = if text.bytes < 100_000 {
+                    [5, 105]
+                } else {
+                    [1, 3]
+                };
+                let each = instructions_a_call(&programs.rust, &start, &[], passes)?;
                 cell["instructions"] = json!(each.round());
             }
             cell["right"] = json!(is_right(mender, text)?);

@@ -1,14 +1,16 @@
 //! Writes `docs/benchmarks.md` and its charts from the results.
 
+mod calls;
 mod mended;
 mod rest;
+mod targets;
+mod texts;
 mod traps;
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::chart::{Bar, bars, nanos_text};
 use super::write as write_file;
 use crate::Failure;
 
@@ -22,14 +24,28 @@ written by hand.
 Instructions and allocations are counted by valgrind and are the same on every run. Times are not:
 they are the best of several rounds on a machine that may have had other work, and say something only beside
 the others of the same table.
+
+Other pages, each written by the command that it names: [calls in Python](python-benchmarks.md) beside
+pydantic, msgspec, jsonschema-rs, json_repair and BAML, and [in Node](node-benchmarks.md) beside Ajv, Zod,
+Valibot and jsonrepair; what six bad calls become in each framework, without goodcall and with it, [in
+Python](python-frameworks.md) and [in TypeScript](node-frameworks.md). How many recorded calls
+[an audit](audit.md#tables) judges in a second is measured by `.ci/audit-scale`, what [the
+gateway](gateway.md#what-it-costs) adds to a request by `.ci/gateway-bench`.
 ";
 
 /// Writes the document and the charts.
 pub(super) fn write(results: &Value) -> Result<(), Failure> {
     let mut text = HEAD.to_owned();
     machine(&mut text, &results["machine"]);
+    targets::table(&mut text, results);
     if results["valid"].is_object() {
-        valid(&mut text, &results["valid"])?;
+        calls::valid(&mut text, &results["valid"])?;
+    }
+    if results["refused"].is_array() {
+        calls::refused(&mut text, &results["refused"]);
+    }
+    if results["first"].is_array() {
+        calls::first(&mut text, &results["first"]);
     }
     if results["broken"].is_array() {
         mended::broken(&mut text, &results["broken"])?;
@@ -39,6 +55,9 @@ pub(super) fn write(results: &Value) -> Result<(), Failure> {
     }
     if results["traps"].is_object() {
         traps::table(&mut text, &results["traps"])?;
+    }
+    if results["texts"].is_array() {
+        texts::table(&mut text, &results["texts"]);
     }
     if results["size"].is_object() {
         rest::size(&mut text, &results["size"])?;
@@ -102,132 +121,4 @@ fn machine(text: &mut String, machine: &Value) {
             );
         }
     }
-}
-
-fn valid(text: &mut String, valid: &Value) -> Result<(), Failure> {
-    let rows: Vec<&Value> = items(&valid["instructions"]).collect();
-    let find = |wanted: &str| rows.iter().find(|row| row["name"] == wanted);
-    let of = |wanted: &str| find(wanted).map_or(f64::NAN, |row| number(&row["instructions"]));
-    let base = of("serde_json");
-    let calls = find("serde_json").map_or(0, |row| row["calls"].as_u64().unwrap_or(0));
-    let _ = write!(
-        text,
-        "\n## A valid call, bytes to verdict\n\n\
-         {calls} valid calls to 12 tools, the samples of\n\
-         [goodcall-core](../crates/goodcall-core/benches/calls.jsonl). Schemas are compiled before.\n"
-    );
-    let list: Vec<Bar> = rows
-        .iter()
-        .map(|row| {
-            let ratio = number(&row["instructions"]) / base;
-            Bar {
-                label: name(&row["what"]).to_owned(),
-                value: ratio,
-                text: format!("{ratio:.2} ×"),
-                ours: name(&row["what"]).starts_with("goodcall"),
-            }
-        })
-        .collect();
-    let title = "Instructions for a valid call, as a multiple of serde_json";
-    chart(text, "valid", title, &bars(title, &list))?;
-    text.push_str(
-        "| | instructions per call | × serde_json | without LTO | × serde_json | allocations per call | accepted |\n|---|---:|---:|---:|---:|---:|---:|\n",
-    );
-    let plain = find("serde_json").map_or(f64::NAN, |row| number(&row["usual"]));
-    for row in &rows {
-        let (each, usual) = (number(&row["instructions"]), number(&row["usual"]));
-        let _ = writeln!(
-            text,
-            "| {} | {} | {:.2} | {} | {:.2} | {:.1} | {} of {calls} |",
-            name(&row["what"]),
-            grouped(each),
-            each / base,
-            grouped(usual),
-            usual / plain,
-            number(&row["allocations"]),
-            row["accepted"],
-        );
-    }
-    text.push_str(
-        "\nThe first two columns are of a program built with `lto = \"thin\"` and `codegen-units = 1`, the next\n\
-         two of one built with cargo's own release profile, as most are.\n",
-    );
-    targets(
-        text,
-        [
-            of("serde_json"),
-            of("goodcall"),
-            of("goodcall-value"),
-            of("toolguard"),
-        ],
-    );
-    times(text, valid)
-}
-
-/// Writes the targets and whether they are met.
-fn targets(text: &mut String, [base, verdict, with_value, toolguard]: [f64; 4]) {
-    let targets = [
-        ("the verdict, × serde_json", verdict / base, "at most", 0.60),
-        (
-            "with a `Value`, × serde_json",
-            with_value / base,
-            "at most",
-            1.1,
-        ),
-        (
-            "ToolGuard (lenient) / goodcall",
-            toolguard / verdict,
-            "at least",
-            15.0,
-        ),
-    ];
-    text.push_str("\n| target | measured | wanted | |\n|---|---:|---:|---|\n");
-    for (what, measured, word, wanted) in targets {
-        let met = if word == "at most" {
-            measured <= wanted
-        } else {
-            measured >= wanted
-        };
-        let met = if met { "met" } else { "missed" };
-        let _ = writeln!(text, "| {what} | {measured:.2} | {word} {wanted} | {met} |");
-    }
-}
-
-fn times(text: &mut String, valid: &Value) -> Result<(), Failure> {
-    let rows: Vec<&Value> = items(&valid["times"]).collect();
-    let label = |row: &Value| {
-        let mode = items(&valid["instructions"]).find(|mode| mode["name"] == row["name"]);
-        name(mode.map_or(&row["name"], |mode| &mode["what"])).to_owned()
-    };
-    let base = rows.iter().find(|row| row["name"] == "serde_json");
-    let base = base.map_or(f64::NAN, |row| number(&row["nanos"]));
-    text.push_str(
-        "\nThe same calls on the clock, with the peers of other languages. zod's schemas come from\n\
-         `z.fromJSONSchema`, without conditions, which it does not take. The types for pydantic and\n\
-         msgspec are built from the same schemas, without what types do not say: conditions and formats,\n\
-         and for msgspec unions of records.\n",
-    );
-    let list: Vec<Bar> = rows
-        .iter()
-        .map(|row| Bar {
-            label: label(row),
-            value: number(&row["nanos"]),
-            text: nanos_text(number(&row["nanos"])),
-            ours: name(&row["name"]).starts_with("goodcall"),
-        })
-        .collect();
-    let title = "Time for a valid call";
-    chart(text, "valid-times", title, &bars(title, &list))?;
-    text.push_str("| | time per call | × serde_json |\n|---|---:|---:|\n");
-    for row in rows {
-        let nanos = number(&row["nanos"]);
-        let _ = writeln!(
-            text,
-            "| {} | {} | {:.2} |",
-            label(row),
-            nanos_text(nanos),
-            nanos / base
-        );
-    }
-    Ok(())
 }

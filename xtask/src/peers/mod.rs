@@ -6,12 +6,13 @@
 
 mod answers;
 mod broken;
+mod calls;
 mod chart;
 mod document;
 mod machine;
 mod program;
 mod size;
-mod valid;
+mod texts;
 
 pub(crate) use chart::escape;
 
@@ -25,11 +26,14 @@ const RESULTS: &str = "docs/benchmarks/results.json";
 type Measure = fn(&Programs) -> Result<Value, Failure>;
 
 /// The sections, in the order of the document.
-const SECTIONS: [(&str, Measure); 5] = [
-    ("valid", valid::measure),
+const SECTIONS: [(&str, Measure); 8] = [
+    ("valid", calls::measure),
+    ("refused", calls::refused),
+    ("first", calls::first),
     ("broken", broken::measure),
     ("growth", broken::growth),
     ("traps", answers::measure),
+    ("texts", texts::measure),
     ("size", size::measure),
 ];
 

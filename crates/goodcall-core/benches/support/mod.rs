@@ -153,8 +153,8 @@ pub(crate) const MODES: [Mode; 9] = [
         None,
         parse,
     ),
-    mode("verdict", "verdict only", true, Some(0.6), verdict),
-    mode("value", "verdict and Value", true, Some(1.1), value),
+    mode("verdict", "verdict only", true, Some(0.45), verdict),
+    mode("value", "verdict and Value", true, Some(1.0), value),
     mode("typed", "verdict and typed value", true, None, typed),
     mode("peer", "serde_json + jsonschema", true, None, peer),
     mode(
@@ -168,7 +168,7 @@ pub(crate) const MODES: [Mode; 9] = [
         "verdict-bad",
         "verdict with all issues",
         false,
-        Some(1.2),
+        Some(4.5),
         verdict_bad,
     ),
     mode(

@@ -1,4 +1,5 @@
-//! Measures a valid call: instructions and allocations of the Rust peers, times of all peers.
+//! Measures calls: instructions and allocations of the Rust peers for valid calls, refused ones and those
+//! whose schema is compiled first, and times of all peers for valid calls.
 
 use serde_json::{Value, json};
 
@@ -10,12 +11,36 @@ const CALLS: &str = "crates/goodcall-core/benches/calls.jsonl";
 /// The number of rounds. Peers take turns, so that other work on the machine affects all of them.
 const ROUNDS: usize = 5;
 
-/// Returns the rows of both tables.
+/// Returns the rows of both tables of valid calls.
 pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
-    let modes = programs.ask(&["--modes"])?;
+    Ok(json!({"instructions": counted(programs, "valid")?, "times": times(programs)?}))
+}
+
+/// Returns the rows of the table of refused calls.
+pub(super) fn refused(programs: &Programs) -> Result<Value, Failure> {
+    counted(programs, "refused")
+}
+
+/// Returns the rows of the table of schemas that are compiled for one call, with their times.
+pub(super) fn first(programs: &Programs) -> Result<Value, Failure> {
+    let mut rows = counted(programs, "first")?;
+    for row in rows.as_array_mut().into_iter().flatten() {
+        let mode = row["name"].as_str().expect("counted() names each row");
+        let mut best = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            best = best.min(number(&programs.ask(&["--time", mode])?)?);
+        }
+        row["nanos"] = json!(best.round());
+    }
+    Ok(rows)
+}
+
+/// Counts the instructions and allocations of each mode of a list.
+fn counted(programs: &Programs, list: &str) -> Result<Value, Failure> {
+    let modes = programs.ask(&["--modes", list])?;
     let mut rows = Vec::new();
     for line in modes.lines() {
-        let [name, what, accepted, count] = line.split('\t').collect::<Vec<_>>()[..] else {
+        let [name, what, right, count] = line.split('\t').collect::<Vec<_>>()[..] else {
             return Err(Failure::Found(format!("unreadable mode: {line}")));
         };
         let each = instructions_a_call(&programs.rust, &["--once", name], &[], [5, 105])?;
@@ -28,11 +53,11 @@ pub(super) fn measure(programs: &Programs) -> Result<Value, Failure> {
             "instructions": each.round(),
             "usual": usual.round(),
             "allocations": allocations,
-            "accepted": accepted.parse::<usize>().ok(),
+            "right": right.parse::<usize>().ok(),
             "calls": count.parse::<usize>().ok(),
         }));
     }
-    Ok(json!({"instructions": rows, "times": times(programs)?}))
+    Ok(rows.into())
 }
 
 /// Returns the nanoseconds per call, the best of all rounds.
