@@ -40,6 +40,7 @@ impl Parser<'_> {
         undecided
             && (end.ambiguity.is_some()
                 || ends_in_quote()
+                || end.outcome == StringOutcome::QuoteMissing && holds_bare_member(text)
                 || is_uneven(self.source(), string, end.text)
                 || end.content.escapes && has_quoted_escape(self.source(), string, end.text))
     }
@@ -63,6 +64,28 @@ impl Parser<'_> {
             && (0..text.len().saturating_sub(1))
                 .any(|at| text[at..].starts_with(b"${") && !is_escaped(text, at))
     }
+}
+
+/// Returns true for `x, max size: 3`: the quote may be missing before the comma, in front of a key
+/// without quotes.
+fn holds_bare_member(text: &str) -> bool {
+    let is_key = |key: &str| {
+        key.starts_with(char::is_alphabetic)
+            && key.split_whitespace().count() <= 3
+            && key
+                .chars()
+                .all(|c| c.is_alphanumeric() || " _-.".contains(c))
+    };
+    let is_value = |value: &str| {
+        let word = value.split(|c: char| !c.is_ascii_alphabetic()).next();
+        value.starts_with(|c: char| c.is_ascii_digit() || "-[{".contains(c))
+            || matches!(word, Some("true" | "false" | "null"))
+    };
+    let mut pieces = text.split(',').skip(1);
+    pieces.any(|piece| {
+        let member = piece.split_once(':');
+        member.is_some_and(|(key, value)| is_key(key.trim()) && is_value(value.trim_start()))
+    })
 }
 
 /// Returns true if an odd number of backslashes stands before this place.

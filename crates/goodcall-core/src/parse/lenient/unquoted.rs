@@ -374,10 +374,11 @@ fn has_operator(text: &str) -> bool {
     const SYMBOLS: [&str; 10] = [
         " + ", " || ", " && ", " ?? ", " == ", " != ", " => ", " := ", " -> ", " += ",
     ];
-    const STARTS: [&str; 6] = [
+    const STARTS: [&str; 7] = [
         "new ",
         "await ",
         "lambda ",
+        "lambda:",
         "typeof ",
         "process.env.",
         "Math.",
