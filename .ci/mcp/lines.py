@@ -7,7 +7,7 @@ import sys
 import threading
 
 # No answer takes this long, even on a busy machine.
-PATIENCE = 30
+PATIENCE = 120
 
 
 class Lines:
