@@ -200,6 +200,10 @@ impl Parser<'_> {
             // `["a".upper()]`: an expression.
             self.note_ambiguous(rules::MISSING_ELEMENT_COMMA, at..at + 1);
         }
+        if is_glued && in_object && self.opens_inside(at) {
+            // `"{"a": 1}`: the quote may be text.
+            self.note_ambiguous(rules::INNER_QUOTE, at - 1..at);
+        }
         let is_member = in_object && (newline || source.key_follows(at));
         let rule = if is_member {
             rules::MISSING_COMMA
@@ -215,6 +219,20 @@ impl Parser<'_> {
         } else {
             ParserState::Value
         })
+    }
+
+    /// Returns true if the quote before `at` stands behind a blank, a sign or an opening bracket, as quotes
+    /// do that open something.
+    fn opens_inside(&self, at: usize) -> bool {
+        let before = &self.source().bytes()[..at];
+        matches!(
+            before,
+            [
+                ..,
+                b' ' | b'{' | b'[' | b'(' | b':' | b'=' | b',',
+                b'"' | b'\''
+            ]
+        )
     }
 
     /// Returns true for `} {` between two elements of an array.
