@@ -40,8 +40,13 @@ pub(crate) fn advice(
         needed_in_place: HashSet::new(),
     };
     for _ in 0..ADVICE_ROUNDS {
+        let plan = rounds.plan(&issues);
+        if !plan.may_uncover_issues() {
+            plan.withdraw_edits(&mut issues);
+            return issues;
+        }
         let known = rounds.needed_in_place.len();
-        let after = rounds.run(issues.clone(), tree);
+        let after = rounds.run(plan, issues.clone(), tree);
         if rounds.needed_in_place.len() == known {
             return after;
         }
@@ -128,6 +133,8 @@ struct EditPlan {
     moved: HashSet<Pointer>,
     filled: HashSet<Pointer>,
     unwrapped: Vec<Pointer>,
+    /// The indices of the issues whose edits are not made.
+    withdrawn: Vec<usize>,
 }
 
 /// What becomes of the edit that an issue asks for.
@@ -140,11 +147,8 @@ enum EditDecision {
 }
 
 impl AdviceRounds<'_> {
-    fn run(&mut self, mut issues: Vec<Issue>, tree: &Tree<'_>) -> Vec<Issue> {
-        let mut acts = self.plan(&mut issues);
-        if !acts.iter().any(|act| act.may_uncover_issues) {
-            return issues;
-        }
+    fn run(&mut self, plan: EditPlan, mut issues: Vec<Issue>, tree: &Tree<'_>) -> Vec<Issue> {
+        let mut acts = plan.withdraw_edits(&mut issues);
         let mut draft = EditableTree::new(tree.clone());
         for _ in 0..ADVICE_ROUNDS {
             if !apply_all(&acts, &mut draft) {
@@ -164,9 +168,11 @@ impl AdviceRounds<'_> {
                 self.needed_in_place.extend(needed);
                 break;
             }
-            acts = self.plan(&mut left);
+            let plan = self.plan(&left);
+            let is_last = !plan.may_uncover_issues();
+            acts = plan.withdraw_edits(&mut left);
             merge(&mut issues, left);
-            if !acts.iter().any(|act| act.may_uncover_issues) {
+            if is_last {
                 break;
             }
         }
@@ -174,8 +180,8 @@ impl AdviceRounds<'_> {
     }
 
     /// Plans the edits that these issues ask for: wrappers first, then missing members, then the
-    /// others. Edits that are not made are withdrawn from their issues.
-    fn plan(&self, issues: &mut [Issue]) -> Vec<Advised> {
+    /// others.
+    fn plan(&self, issues: &[Issue]) -> EditPlan {
         let rank = |issue: &Issue| match issue.kind {
             IssueKind::Wrapped => 0,
             IssueKind::Missing => 1,
@@ -183,16 +189,18 @@ impl AdviceRounds<'_> {
         };
         let mut plan = EditPlan::default();
         for current in 0..3 {
-            let edits = issues.iter_mut().filter(|issue| rank(issue) == current);
-            for issue in edits.filter(|issue| needs_no_value(issue)) {
+            for (index, issue) in issues.iter().enumerate() {
+                if rank(issue) != current || !needs_no_value(issue) {
+                    continue;
+                }
                 match self.decide(issue, &plan) {
                     EditDecision::Make(act) => plan.add(act),
                     EditDecision::AlreadyPlanned => {}
-                    EditDecision::Withdraw => withdraw_edit(issue),
+                    EditDecision::Withdraw => plan.withdrawn.push(index),
                 }
             }
         }
-        plan.acts
+        plan
     }
 
     fn decide(&self, issue: &Issue, plan: &EditPlan) -> EditDecision {
@@ -220,6 +228,20 @@ impl AdviceRounds<'_> {
 }
 
 impl EditPlan {
+    /// Returns true if validating after the edits may find issues that they hid.
+    fn may_uncover_issues(&self) -> bool {
+        self.acts.iter().any(|act| act.may_uncover_issues)
+    }
+
+    /// Takes the edits that are not made out of the issues that this was planned for, and returns the
+    /// others.
+    fn withdraw_edits(self, issues: &mut [Issue]) -> Vec<Advised> {
+        for index in self.withdrawn {
+            withdraw_edit(&mut issues[index]);
+        }
+        self.acts
+    }
+
     fn add(&mut self, act: Advised) {
         self.moved.insert(act.from.clone());
         match &act.to {
@@ -245,20 +267,22 @@ fn withdraw_edit(issue: &mut Issue) {
 
 /// Takes over what is left after the edits: new issues are added, those that are gone are dropped
 /// unless they ask for one of the edits.
-fn merge(issues: &mut Vec<Issue>, mut left: Vec<Issue>) {
+fn merge(issues: &mut Vec<Issue>, left: Vec<Issue>) {
     let place = |issue: &Issue| (issue.kind, issue.pointer.clone());
-    let mut still: HashMap<_, _> = left.iter().map(place).zip(left.iter().cloned()).collect();
+    let left = left.into_iter().enumerate();
+    let mut still: HashMap<_, _> = left.map(|(at, now)| (place(&now), (at, now))).collect();
     issues.retain_mut(|issue| {
         match still.remove(&place(issue)) {
             // The issue as it is after the edits.
-            Some(now) if !needs_no_value(issue) => *issue = now,
+            Some((_, now)) if !needs_no_value(issue) => *issue = now,
             Some(_) => {}
             None => return needs_no_value(issue),
         }
         true
     });
-    left.retain(|issue| still.contains_key(&place(issue)));
-    issues.append(&mut left);
+    let mut new: Vec<_> = still.into_values().collect();
+    new.sort_unstable_by_key(|(at, _)| *at);
+    issues.extend(new.into_iter().map(|(_, issue)| issue));
 }
 
 /// Returns true if the issue asks for the member at this place, perhaps among others.
