@@ -34,7 +34,11 @@ impl Parser<'_> {
                 text.trim_matches([' ', '"', '\'', '`']).is_empty()
             }
         };
-        if is_sign {
+        // `'print("x")`: the quote that seems to end the text ends another one inside it.
+        let closing = self.source().as_str()[end.text..].chars().next();
+        let is_pair = end.outcome == StringOutcome::ClosedByOtherQuote
+            && closing.is_some_and(|quote| text.contains(quote));
+        if is_sign || is_pair {
             return true;
         }
         undecided

@@ -246,11 +246,17 @@ impl Parser<'_> {
         if self.reopens_root(next) {
             return ParserState::AfterValue;
         }
-        if self.source().comma_width(next) > 0 && self.end_is_guessed() {
+        if self.goes_on(next) && self.end_is_guessed() {
             // `{text: end}, more`: the bracket and the comma may be text.
             self.note_ambiguous(rules::WRONG_BRACKET, self.at()..next + 1);
         }
         ParserState::Done
+    }
+
+    /// Returns true if a comma or a quote follows the root.
+    fn goes_on(&self, next: usize) -> bool {
+        let source = self.source();
+        source.comma_width(next) > 0 || matches!(source.byte(next), b'"' | b'\'')
     }
 
     /// Returns true if the root ends in a string without quotes, or in a bracket of the wrong kind.
