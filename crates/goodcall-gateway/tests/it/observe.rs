@@ -230,9 +230,7 @@ async fn every_byte_passes_as_sent_at_its_time_and_the_metrics_tell_what_would_h
             *count += 1;
             let line =
                 format!("goodcall_observed_total{{would=\"{would}\",model=\"m\"}} {count}\n");
-            let waited = wait_for_metric(running.address, &line);
-            let waited = tokio::time::timeout(std::time::Duration::from_secs(60), waited).await;
-            assert!(waited.is_ok(), "{what}: not told as {line}");
+            wait_for_metric(running.address, &line).await;
             kinds += 1;
         }
     }

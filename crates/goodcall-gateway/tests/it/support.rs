@@ -368,13 +368,16 @@ pub(crate) async fn open_stream(address: SocketAddr) -> Client {
     client
 }
 
-/// Polls the metrics until they have this line.
+/// Polls the metrics until they have this line, for a minute at most.
 pub(crate) async fn wait_for_metric(address: SocketAddr, line: &str) -> String {
+    let started = std::time::Instant::now();
     loop {
         let metrics = get(address, "/metrics").await.body;
         if metrics.contains(line) {
             return metrics;
         }
+        let is_late = started.elapsed() > Duration::from_secs(60);
+        assert!(!is_late, "no {line} in {metrics}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
