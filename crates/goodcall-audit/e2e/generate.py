@@ -22,31 +22,45 @@ TOOLS = [
         "type": "object", "required": ["query"], "properties": {
             "query": {"type": "string"}, "max_results": {"type": "integer"}}}},
 ]
+#: Arguments as models send them; `$name` stands for a value that is drawn for each call.
 GOOD = {
-    "read_file": ['{"file_path": "src/main.rs"}', '{"file_path": "a/b.txt", "offset": 10, "limit": 50}'],
-    "create_issue": ['{"title": "Crash on start", "labels": ["bug"], "priority": "high"}'],
-    "search": ['{"query": "tool calls"}', '{"query": "rust", "max_results": 5}'],
+    "read_file": ['{"file_path": "$path"}', '{"file_path": "$path", "offset": $number, "limit": 50}'],
+    "create_issue": ['{"title": "$words", "labels": ["$word"], "priority": "high"}'],
+    "search": ['{"query": "$words"}', '{"query": "$words", "max_results": $number}'],
 }
+#: The same with the faults that models make: about a third can be mended.
 ODD = {
-    "read_file": ['{"file_path": "a.txt", "limit": "50"}', '{"filePath": "a.txt"}', '{"limit": 5}',
-                  '{"file_path": "a.txt", "limit": 5000}', '{"file_path": "a.tx', '{"file_path": "a.txt", "why": 1}'],
-    "create_issue": ['{"title": "x", "priority": "High"}', '{"title": "x", "priority": "urgent"}',
-                     '{"title": "x", "labels": "[\\"bug\\"]", "priority": "low",}'],
-    "search": ['{"query": ["x"]}', "query: x", '{"max_results": 3}', ""],
+    "read_file": ['{"file_path": "$path", "limit": "50"}', '{"filePath": "$path"}', '{"limit": $number}',
+                  '{"file_path": "$path", "limit": 5000}', '{"file_path": "$path', '{"file_path": "$path", "why": 1}'],
+    "create_issue": ['{"title": "$words", "priority": "High"}', '{"title": "$words", "priority": "urgent"}',
+                     '{"title": "$words", "labels": "[\\"$word\\"]", "priority": "low",}'],
+    "search": ['{"query": ["$words"]}', "query: $words", '{"max_results": $number}', ""],
 }
+#: The share of calls with a fault, by model.
 MODELS = {"small-8b": 0.3, "medium-70b": 0.12, "large": 0.04}
+WORDS = ("agent arguments branch cache client crash deploy error field file gateway index invoice login model parser "
+         "policy query release report retry schema server stream table ticket timeout token tool upload").split()
 
 
 def rows(count, seed=26):
-    """The distinct calls that are drawn from, and how often each is."""
+    """Draws calls: nearly every one differs from all others."""
     draw = random.Random(seed)
+
+    def filled(text):
+        values = {"word": draw.choice(WORDS), "number": str(draw.randrange(1, 2000)),
+                  "words": " ".join(draw.choices(WORDS, k=draw.randrange(2, 7))),
+                  "path": f"src/{draw.choice(WORDS)}/{draw.choice(WORDS)}_{draw.randrange(100_000)}.rs"}
+        for name in ("words", "word", "number", "path"):
+            text = text.replace(f"${name}", values[name])
+        return text
+
     drawn = []
     for _ in range(count):
         tool = draw.choice(["read_file", "read_file", "create_issue", "search"])
         model = draw.choice(list(MODELS))
         odd = draw.random() < MODELS[model]
         name = "raed_file" if odd and draw.random() < 0.05 else tool
-        drawn.append((name, draw.choice(ODD[tool] if odd else GOOD[tool]), model))
+        drawn.append((name, filled(draw.choice(ODD[tool] if odd else GOOD[tool])), model))
     return drawn
 
 
@@ -61,7 +75,8 @@ def write_parquet(count, path, conversations):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kinds = rows(min(count, 100_000))
+    # More different texts than a dictionary of Parquet has room for.
+    kinds = rows(min(count, 400_000))
     columns = [pa.array(column) for column in zip(*kinds)]
     writer = None
     draw = random.Random(7)

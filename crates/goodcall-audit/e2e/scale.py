@@ -43,7 +43,8 @@ def in_one_process(program, path, tools, rows):
     wall = time.monotonic() - began
     assert totals["calls"] == totals["judged"] == rows, totals
     rate = rows / seconds
-    print(f"one process: {rows:,} calls, {seconds:.1f} s of processor time, {wall:.1f} s, "
+    shares = ", ".join(f"{kind} {100 * totals[kind] / rows:.1f} %" for kind in ("good", "mended", "bad"))
+    print(f"one process: {rows:,} calls ({shares}), {seconds:.1f} s of processor time, {wall:.1f} s, "
           f"{rate:,.0f} calls a second and core, {memory >> 20} MiB", flush=True)
     return totals, rate
 
