@@ -12,7 +12,7 @@ use crate::columns::{self, ColumnNames};
 use crate::input::MOST_RECORD_BYTES;
 use crate::judge::{CallJudge, Judgement};
 use crate::loops::{self, Conversations};
-use crate::readers::{LogRecord, RecordReader, TurnSink};
+use crate::readers::{LogRecord, RecordReader, TurnSink, Unreadable};
 use crate::recorded::{OfferedTools, RecordPlace, RecordedLoop, RecordedTurn};
 
 /// Counts the calls of one recording, or of a part of one.
@@ -24,6 +24,8 @@ pub struct Auditor {
     conversations: Conversations,
     /// Calls that were found, for the counts of their format.
     calls: u64,
+    /// Parts of records that could not be read, until they are counted.
+    unreadable_parts: Vec<(Unreadable, RecordPlace)>,
 }
 
 impl Auditor {
@@ -35,6 +37,7 @@ impl Auditor {
             aggregate: Aggregate::default(),
             conversations: Conversations::default(),
             calls: 0,
+            unreadable_parts: Vec::new(),
         }
     }
 
@@ -95,11 +98,19 @@ impl Auditor {
             }
             Err(reason) => self.unreadable(name, &reason.0, place),
         }
+        self.count_unreadable_parts(name);
+    }
+
+    fn count_unreadable_parts(&mut self, name: &str) {
+        for (reason, place) in std::mem::take(&mut self.unreadable_parts) {
+            self.unreadable(name, &reason.0, place);
+        }
     }
 
     /// Ends the reading of a file, or of a part of one.
     pub(crate) fn end(&mut self, format: &str, reader: &mut dyn RecordReader) {
         reader.finish(self);
+        self.count_unreadable_parts(format);
         self.aggregate.source(format).calls += self.calls;
     }
 
@@ -135,6 +146,10 @@ impl TurnSink for Auditor {
         &self.judge
     }
 
+    fn unreadable_part(&mut self, reason: Unreadable, place: RecordPlace) {
+        self.unreadable_parts.push((reason, place));
+    }
+
     fn turn(&mut self, turn: &RecordedTurn<'_>) {
         if let OfferedTools::Unusable(why) = &turn.tools
             && !turn.calls.is_empty()
@@ -142,7 +157,7 @@ impl TurnSink for Auditor {
             let places = self.aggregate.unusable_tools.entry(why.to_string());
             places.or_default().name(turn.place.clone());
         }
-        let judge = Arc::clone(&self.judge);
+        let judge = &self.judge;
         let mut outcomes = Vec::new();
         let mut worst = CallState::Fine;
         for (index, call) in turn.calls.iter().enumerate() {

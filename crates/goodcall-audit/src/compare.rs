@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::aggregate::FailureOutcome;
-use crate::report::{AuditReport, number};
+use crate::report::{AuditReport, number, plain};
 
 /// Kinds of failure that are listed.
 const MOST_LISTED: usize = 12;
@@ -146,7 +146,7 @@ impl AuditComparison {
             .max()
             .unwrap_or(0)
             .clamp(20, 60);
-        let names = [0, 1].map(|at| goodcall_core::clip(&self.names[at], 24));
+        let names = [0, 1].map(|at| goodcall_core::clip(&plain(&self.names[at]), 24));
         let [before, after] = names;
         let _ = writeln!(
             out,
@@ -186,7 +186,7 @@ fn write_share(out: &mut String, one: &ComparedShare, width: usize, more_is_bett
         };
         format!("{style}{:+.2} points{style:#}", one.points)
     };
-    let what = goodcall_core::clip(&one.what, width);
+    let what = goodcall_core::clip(&plain(&one.what), width);
     let _ = writeln!(
         out,
         "{what:<width$}  {:>24}  {:>24}  {difference}",

@@ -127,13 +127,13 @@ impl Threshold {
     /// Returns in words that the condition holds, if it does.
     ///
     /// # Errors
-    /// If a share is asked for and there is nothing that it could be a part of.
+    /// If nothing was measured: there is nothing that the count could be a part of.
     pub fn exceeded(&self, report: &AuditReport) -> Result<Option<String>, String> {
         let (count, whole) = ((self.measure.count)(report), (self.measure.whole)(report));
+        if whole == 0 {
+            return Err(format!("{self}: there are no {}", self.measure.of));
+        }
         let value = if self.is_percent {
-            if whole == 0 {
-                return Err(format!("{self}: there are no {}", self.measure.of));
-            }
             count as f64 * 100.0 / whole as f64
         } else {
             count as f64

@@ -34,7 +34,8 @@ pub(crate) struct AuditArgs {
     /// Compare two recordings or two reports of --json; with PATH, two models
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["csv", "html", "fixtures", "resume"])]
     compare: Option<Vec<String>>,
-    /// Exit with 1 if this holds, such as bad>2% or loops>=1; may be given several times
+    /// Exit with 1 if this holds, such as bad>2% or loops>=1; may be given several times. With
+    /// --compare, AFTER is meant
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Threshold>,
     /// Keep the state in this file, and go on from it after a kill
@@ -91,13 +92,14 @@ struct OutputArgs {
 pub(crate) fn run(args: &AuditArgs) -> Result<bool, CliError> {
     let run = AuditRun::new(args)?;
     if let Some(pair) = &args.compare {
-        let comparison = run.compare(pair)?;
+        let (comparison, after) = run.compare(pair)?;
         let text = if args.output.json {
             comparison.to_json() + "\n"
         } else {
             comparison.summary()
         };
-        return print(&text).map(|()| true);
+        print(&text)?;
+        return run.passes(&after);
     }
     let audited = run.audit(&args.paths)?;
     let report = run.report(&audited);
@@ -183,13 +185,13 @@ impl<'a> AuditRun<'a> {
         AuditReport::new(&audited.aggregate, &self.args.judging.policy)
     }
 
-    /// Compares two runs, or two models of one.
-    fn compare(&self, pair: &[String]) -> Result<AuditComparison, CliError> {
+    /// Compares two runs, or two models of one. Returns the second report, too.
+    fn compare(&self, pair: &[String]) -> Result<(AuditComparison, AuditReport), CliError> {
         let [before, after] = pair else {
             return Err("--compare takes two names".to_owned());
         };
-        let reports = if self.args.paths.is_empty() {
-            [self.load(before)?, self.load(after)?]
+        let (one, two) = if self.args.paths.is_empty() {
+            (self.load(before)?, self.load(after)?)
         } else {
             let aggregate = self.audit(&self.args.paths)?.aggregate;
             let models = aggregate.models();
@@ -203,15 +205,17 @@ impl<'a> AuditRun<'a> {
             }
             let of =
                 |name: &str| AuditReport::new(&aggregate.of_model(name), &self.args.judging.policy);
-            [of(before), of(after)]
+            (of(before), of(after))
         };
-        let [one, two] = &reports;
-        Ok(AuditComparison::new([before, after], [one, two]))
+        let comparison = AuditComparison::new([before, after], [&one, &two]);
+        Ok((comparison, two))
     }
 
     /// Reads a report that `--json` has printed, or audits a recording.
     fn load(&self, path: &str) -> Result<AuditReport, CliError> {
-        if let Ok(text) = std::fs::read(Path::new(path))
+        // A pipe can be read once only: it is taken for a recording.
+        if Path::new(path).is_file()
+            && let Ok(text) = std::fs::read(Path::new(path))
             && let Ok(report) = serde_json::from_slice::<AuditReport>(&text)
         {
             return Ok(report);

@@ -194,8 +194,91 @@ fn conditions_decide_the_exit_code() {
     assert_eq!(code("bad>2%"), 1);
     assert_eq!(code("worse>2%"), 2);
     // Nothing is judged without tools: that is not a pass.
-    let words = ["audit", "a.jsonl", "--fail-if", "bad>2%"];
-    assert_eq!(run(&folder, &words).status.code(), Some(2));
+    for condition in ["bad>2%", "bad>0"] {
+        let words = ["audit", "a.jsonl", "--fail-if", condition];
+        assert_eq!(run(&folder, &words).status.code(), Some(2));
+    }
+    // Of two recordings the second one counts.
+    fs::write(folder.join("good.jsonl"), lines(1)).unwrap();
+    let compared = |before: &str, after: &str| {
+        let words = ["audit", "--tools", "tools.json", "--fail-if", "bad>2%"];
+        let words = [&words[..], &["--compare", before, after]].concat();
+        run(&folder, &words).status.code().unwrap()
+    };
+    assert_eq!(compared("a.jsonl", "good.jsonl"), 0);
+    assert_eq!(compared("good.jsonl", "a.jsonl"), 1);
+}
+
+#[test]
+fn pipes_are_read_once() {
+    let folder = folder("audit-pipes");
+    fs::write(folder.join("a.jsonl"), lines(10)).unwrap();
+    let program = env!("CARGO_BIN_EXE_goodcall");
+    let bash = |script: String| {
+        let output = Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let both = bash(format!("{program} audit <(cat a.jsonl) <(cat a.jsonl)"));
+    assert!(both.starts_with("20 calls in 2 files"), "{both}");
+    let compared = bash(format!(
+        "{program} audit --tools tools.json --json --compare <(cat a.jsonl) a.jsonl"
+    ));
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    assert_eq!(
+        compared["verdicts"][0]["wholes"],
+        serde_json::json!([10, 10])
+    );
+    let resumed = bash(format!("{program} audit --resume state <(cat a.jsonl)"));
+    assert!(resumed.contains("cannot be read again"), "{resumed}");
+}
+
+#[test]
+fn links_to_files_are_followed_and_files_read_once() {
+    use std::os::unix::fs::symlink;
+    let folder = folder("audit-links");
+    fs::create_dir_all(folder.join("logs/deep")).unwrap();
+    fs::create_dir_all(folder.join("elsewhere")).unwrap();
+    fs::write(folder.join("logs/deep/a.jsonl"), lines(5)).unwrap();
+    fs::write(folder.join("elsewhere/b.jsonl"), lines(10)).unwrap();
+    symlink("..", folder.join("logs/deep/loop")).unwrap();
+    symlink("deep/a.jsonl", folder.join("logs/again.jsonl")).unwrap();
+    symlink("../elsewhere", folder.join("logs/linked")).unwrap();
+    symlink("nowhere", folder.join("logs/dangling.jsonl")).unwrap();
+    let read = report(&folder, &["logs", "./logs/deep/a.jsonl"]);
+    assert_eq!(read["totals"]["calls"], 5);
+    assert_eq!(read["totals"]["skipped_files"], 3);
+    let skipped = read["problems"]["skipped"].to_string();
+    for word in [
+        "No such file",
+        "dangling.jsonl",
+        "a link to a folder",
+        "deep/loop",
+        "linked",
+    ] {
+        assert!(skipped.contains(word), "{word}: {skipped}");
+    }
+    assert_eq!(report(&folder, &["logs/linked/"])["totals"]["calls"], 10);
+    // What is skipped does not keep an audit from going on later.
+    let resumed = report(&folder, &["logs", "--resume", "state.json"]);
+    assert_eq!(resumed["totals"], read["totals"]);
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let folder = folder("audit-control");
+    let line = r#"{"tool": "re\u001b[31mad", "raw": "{\"a\u0007\": ", "model": "m\n\u001b]0;x"}"#;
+    fs::write(folder.join("a.jsonl"), line).unwrap();
+    let words = ["audit", "a.jsonl", "--tools", "tools.json"];
+    let text = String::from_utf8(run(&folder, &words).stdout).unwrap();
+    assert!(text.contains(r"re\u{1b}[31mad"), "{text}");
+    assert!(
+        !text.contains(|one: char| one.is_control() && one != '\n'),
+        "{text}"
+    );
 }
 
 #[test]

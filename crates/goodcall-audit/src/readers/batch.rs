@@ -14,6 +14,10 @@ pub(super) struct Batch;
 /// The name of the format, by which files with requests are found before any answer is read.
 pub(crate) const BATCH: &str = "batch";
 
+/// Why an answer is not judged by the tools of a request.
+const AMBIGUOUS: &str =
+    "several requests have this custom_id, with other tools: audit one batch at a time";
+
 impl LogFormat for Batch {
     fn name(&self) -> &'static str {
         BATCH
@@ -39,6 +43,7 @@ pub(crate) fn request<'r>(record: &LogRecord<'r>) -> Option<(&'r str, BatchReque
     let request = BatchRequest {
         model: request.model.map(Into::into),
         tools: request.tools.map(Into::into),
+        is_ambiguous: false,
     };
     Some((id, request))
 }
@@ -52,10 +57,11 @@ fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
     let Some(reply) = reply(record) else {
         return failed(record.root);
     };
-    let asked = out.judge().batches().get(id).unwrap_or_default();
+    let asked = out.judge().batches().get(id);
     let exchange = Exchange {
         reply: Some(reply.to_owned()),
         tools: asked.tools.map(|tools| tools.to_string()),
+        unusable_tools: asked.is_ambiguous.then_some(AMBIGUOUS),
         model: asked.model.map(|model| model.to_string()),
         time: time(record.root, &["created_at", "completed_at"]),
         ..Exchange::default()

@@ -3,7 +3,7 @@
 
 use goodcall_core::{Kind, Node};
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, without_reply};
 use super::fields::{elements, host, json, text, time};
 use super::{CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink};
 use crate::recorded::RecordPlace;
@@ -35,8 +35,19 @@ fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
         // The place of an interaction is its number, since a cassette is one document.
         let mut place = RecordPlace::new(record.place.file.clone(), number);
         place.call = record.place.call;
-        if let Some(exchange) = exchange(record, interaction) {
-            count += exchange.pass_on(&place, out).unwrap_or(0);
+        let Some(exchange) = exchange(record, interaction) else {
+            continue;
+        };
+        let is_asked = exchange.is_of_a_model();
+        match exchange.pass_on(&place, out) {
+            Ok(calls) => count += calls,
+            Err(_) if !is_asked => {}
+            Err(_) => {
+                let answer = interaction.get("response").map_or(Ok(0), without_reply);
+                if let Err(reason) = answer {
+                    out.unreadable_part(reason, place);
+                }
+            }
         }
     }
     Ok(count)

@@ -11,7 +11,9 @@ use goodcall_wire::recorded::{self, RecordedReply, RecordedRequest};
 use goodcall_wire::request::{HistoryCall, HistoryStep};
 use goodcall_wire::{Provider, Tools};
 
-use super::fields::{container, first_text, host, json, time};
+use super::fields::{
+    CUT_OFF, container, elements, first_text, host, is_cut_off_json, json, text, time,
+};
 use super::messages;
 use super::{CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
 use crate::loops;
@@ -42,7 +44,7 @@ const REPLIES: [&str; 8] = [
     "result",
 ];
 /// Keys of a body inside a request or a reply.
-const BODIES: [&str; 4] = ["parsed_body", "body", "json", "data"];
+const BODIES: [&str; 5] = ["parsed_body", "body", "string", "json", "data"];
 /// Keys of the time of an exchange.
 const TIMES: [&str; 8] = [
     "timestamp",
@@ -83,7 +85,15 @@ fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
         let are_items = messages::are_items(record.root.elements());
         return Exchange::of_messages(record.text, are_items).pass_on(&record.place, out);
     }
+    if is_lone_chunk(record.root) {
+        return Err(Unreadable::because(
+            "a chunk of a stream by itself: expected the chunks of a reply in one record",
+        ));
+    }
     let pair = Pair::find(record.root).ok_or(Unreadable::because("no request and no reply"))?;
+    if let (None, Some(answer)) = (pair.reply, failed_answer(record.root)) {
+        return without_reply(answer);
+    }
     let source = |node: Node<'_>| json(node, record.text).map(Cow::into_owned);
     let exchange = Exchange {
         request: pair.request.and_then(source),
@@ -98,6 +108,50 @@ fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
         ..Exchange::default()
     };
     exchange.pass_on(&record.place, out)
+}
+
+/// Returns true for a chunk of OpenAI's, which holds a part of a call at most.
+fn is_lone_chunk(root: Node<'_>) -> bool {
+    elements(root, "choices").any(|choice| container(choice, "delta").is_some())
+}
+
+/// What a record has in place of a reply, beside a request under a key of its own. Beside the
+/// members of a request itself such a key may mean anything.
+fn failed_answer(root: Node<'_>) -> Option<Node<'_>> {
+    if is_request(root) {
+        return None;
+    }
+    REPLIES.iter().find_map(|key| root.get(key))
+}
+
+/// Says what it means that a request has no reply: it failed, or was answered by text alone.
+/// Otherwise the reply cannot be read.
+pub(super) fn without_reply(answer: Node<'_>) -> CallsRead {
+    const UNKNOWN: Unreadable = Unreadable::because("a reply of an unknown form");
+    if let Some(text) = answer.as_str() {
+        return match Tree::parse(text) {
+            Ok(tree) if tree.root().kind() != Kind::String => without_reply(tree.root()),
+            Err(_) if is_cut_off_json(text) => Err(CUT_OFF),
+            Err(_) if text.trim_start().starts_with("data:") => Err(UNKNOWN),
+            _ => Ok(0),
+        };
+    }
+    let is_error = |node: Node<'_>| node.get("error").is_some_and(|error| !error.is_null());
+    let status = ["status", "status_code", "statusCode"]
+        .iter()
+        .find_map(|key| answer.get(key));
+    let status = status.map(|status| status.get("code").unwrap_or(status));
+    let status = status.and_then(|status| status.digits()?.parse::<u32>().ok());
+    if answer.is_null() || is_error(answer) || status.is_some_and(|status| status >= 400) {
+        return Ok(0);
+    }
+    // Embeddings and moderations are asked for in the form of Responses.
+    if text(answer, "object") == Some("list") || container(answer, "results").is_some() {
+        return Ok(0);
+    }
+    let bodies = BODIES.iter().filter_map(|key| answer.get(key));
+    let mut bodies = bodies.filter(|body| !body.is_null());
+    bodies.next().map_or(Err(UNKNOWN), without_reply)
 }
 
 /// The request and the reply of a record.
@@ -185,6 +239,8 @@ pub(super) struct Exchange {
     pub(super) reply: Option<String>,
     /// The list of tools as JSON text, if it stands outside of the request.
     pub(super) tools: Option<String>,
+    /// Why none of the tools can be used, if that is so.
+    pub(super) unusable_tools: Option<&'static str>,
     pub(super) model: Option<String>,
     pub(super) server: Option<String>,
     pub(super) time: Option<i64>,
@@ -202,6 +258,12 @@ impl Exchange {
         }
     }
 
+    /// Returns true if the request is one to a model.
+    pub(super) fn is_of_a_model(&self) -> bool {
+        let request = self.request.as_deref();
+        request.is_some_and(|request| RecordedRequest::read(request).is_some())
+    }
+
     /// Passes on the calls of the reply; without a reply, those of the request's history. Returns
     /// their number.
     pub(super) fn pass_on(
@@ -212,9 +274,10 @@ impl Exchange {
         let request = self.request.as_deref().and_then(RecordedRequest::read);
         let tools = self.tools.as_deref();
         let tools = tools.or_else(|| request.as_ref()?.tools.as_deref());
-        let tools = match tools {
-            Some(list) => out.judge().offered(list),
-            None => OfferedTools::NotRecorded(KnownTools::Some),
+        let tools = match (self.unusable_tools, tools) {
+            (Some(why), _) => OfferedTools::Unusable(why.into()),
+            (None, Some(list)) => out.judge().offered(list),
+            (None, None) => OfferedTools::NotRecorded(KnownTools::Some),
         };
         let Some(reply) = &self.reply else {
             let request = request.ok_or(Unreadable::because("no request and no reply"))?;

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
-use goodcall_core::{Kind, Node, StopReason, Tree};
+use goodcall_core::{Kind, Node, ParseClass, StopReason, Tree};
 use goodcall_wire::recorded::stop_reason;
 use jiff::Timestamp;
+
+use super::Unreadable;
 
 /// The text of a member.
 pub(super) fn text<'t>(node: Node<'t>, key: &str) -> Option<&'t str> {
@@ -43,6 +45,20 @@ pub(super) fn json<'t>(node: Node<'t>, source: &'t str) -> Option<Cow<'t, str>> 
         _ => None,
     }
 }
+
+/// Returns true for a string of JSON that ends before its value does: recorders cut long values.
+pub(super) fn is_cut_off(node: Node<'_>) -> bool {
+    node.as_str().is_some_and(is_cut_off_json)
+}
+
+/// Returns true for a text that begins like a JSON value, and ends before it does.
+pub(super) fn is_cut_off_json(text: &str) -> bool {
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    is_json && Tree::parse(text).is_err_and(|error| error.class() == ParseClass::CutOff)
+}
+
+/// Says that a recorder has cut a value.
+pub(super) const CUT_OFF: Unreadable = Unreadable::because("a value that the recorder has cut off");
 
 /// What the model read: a text, the texts of a list of parts, or the JSON of anything else.
 pub(super) fn content(node: Node<'_>) -> String {

@@ -8,7 +8,7 @@ use goodcall_wire::recorded::{TokenCount, is_reply, is_request};
 use serde_json::Value;
 
 use super::exchange::Exchange;
-use super::fields::{container, elements, json, text, time};
+use super::fields::{CUT_OFF, container, elements, is_cut_off, json, text, time};
 use super::{
     CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable, langchain,
 };
@@ -51,7 +51,11 @@ fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
     }
     let mut count = 0;
     for node in elements(record.root, "observations") {
-        count += observation(record, node, count, out)?;
+        match observation(record, node, count, out) {
+            Ok(calls) => count += calls,
+            // The others are read all the same.
+            Err(reason) => out.unreadable_part(reason, record.place.clone()),
+        }
     }
     Ok(count)
 }
@@ -86,6 +90,7 @@ fn observation(
     if calls.is_empty() && of_langchain.is_none() {
         return match &reply {
             Some(tree) if is_reply(tree.root()) => exchange.pass_on(&place, out),
+            None if node.get("output").is_some_and(is_cut_off) => Err(CUT_OFF),
             // A text, or a form without calls.
             _ => Ok(0),
         };

@@ -6,7 +6,7 @@ use goodcall_core::{Kind, Node, Tree};
 use goodcall_wire::recorded::is_reply;
 
 use super::exchange::Exchange;
-use super::fields::{container, content, elements, json, text, time};
+use super::fields::{CUT_OFF, container, content, elements, is_cut_off, json, text, time};
 use super::pending::PendingTurns;
 use super::{CallsRead, LogFormat, LogRecord, RecordReader, TurnSink, Unreadable, langchain};
 use crate::recorded::{KnownTools, OfferedTools, RecordedResult, RecordedTurn};
@@ -73,8 +73,13 @@ struct Run<'r> {
 impl Run<'_> {
     fn model(&self, turns: &mut PendingTurns, out: &mut dyn TurnSink) -> Result<usize, Unreadable> {
         let Some(outputs) = &self.outputs else {
-            // The run failed.
-            return Ok(0);
+            let sent = self.record.root.get("outputs");
+            // Otherwise the run failed.
+            return if sent.is_some_and(is_cut_off) {
+                Err(CUT_OFF)
+            } else {
+                Ok(0)
+            };
         };
         let tree =
             Tree::parse(outputs).map_err(|_| Unreadable::because("outputs that are not JSON"))?;

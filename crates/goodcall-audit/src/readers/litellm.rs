@@ -4,7 +4,7 @@
 use goodcall_core::{Kind, Node, Tree};
 
 use super::exchange::Exchange;
-use super::fields::{host, json, text, time};
+use super::fields::{CUT_OFF, host, is_cut_off, json, text, time};
 use super::{CallsRead, LogFormat, LogRecord, RecordOrder, RecordReader, TurnSink, Unreadable};
 
 pub(super) struct LiteLlm;
@@ -40,9 +40,13 @@ fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
     }
     let member = |key: &str| root.get(key).and_then(|node| json(node, record.text));
     let reply = member("response").filter(|reply| !is_empty(reply));
-    let reply = reply.ok_or(Unreadable::because(
-        "the content was not stored (store_prompts_in_spend_logs)",
-    ))?;
+    let Some(reply) = reply else {
+        return Err(if root.get("response").is_some_and(is_cut_off) {
+            CUT_OFF
+        } else {
+            Unreadable::because("the content was not stored (store_prompts_in_spend_logs)")
+        });
+    };
     let sent = member("proxy_server_request");
     let parameters = member("model_parameters");
     let tools = [&sent, &parameters]

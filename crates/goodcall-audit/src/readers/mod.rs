@@ -125,6 +125,10 @@ pub trait TurnSink {
 
     /// Takes one turn.
     fn turn(&mut self, turn: &RecordedTurn<'_>);
+
+    /// Takes note of a part of a record that cannot be read, while the rest can. It counts as a
+    /// record of its own.
+    fn unreadable_part(&mut self, reason: Unreadable, place: RecordPlace);
 }
 
 /// All formats. The first one that recognises a record reads its file, so that forms which others

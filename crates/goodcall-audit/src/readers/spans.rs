@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use goodcall_core::{Kind, Node};
 
-use super::fields::{container, elements, text, time};
+use super::fields::{CUT_OFF, container, elements, is_cut_off_json, text, time};
 use super::pending::PendingTurns;
 use super::{
     CallsRead, LogFormat, LogRecord, RecordReader, TurnSink, Unreadable, gen_ai, open_inference,
@@ -127,6 +127,14 @@ impl Span {
                 || key.starts_with("openinference.")
         };
         self.attributes.iter().any(|(key, _)| is_own(key))
+    }
+
+    /// Returns true if the message of the model is an attribute that was cut: exporters limit the
+    /// length of attributes.
+    fn is_cut_off(&self) -> bool {
+        let keys = ["gen_ai.output.messages", "llm.output_messages"];
+        let mut texts = keys.iter().filter_map(|key| self.text(key));
+        texts.any(is_cut_off_json)
     }
 
     fn get(&self, key: &str) -> Option<&Attribute> {
@@ -273,7 +281,12 @@ impl RecordReader for SpanReader {
         for span in &spans {
             let found =
                 gen_ai::turn(span, record, out).or_else(|| open_inference::turn(span, record, out));
-            let Some(found) = found else { continue };
+            let Some(found) = found else {
+                if span.is_cut_off() {
+                    out.unreadable_part(CUT_OFF, record.place.clone());
+                }
+                continue;
+            };
             for (id, result) in found.results {
                 self.turns.result(&id, result);
             }

@@ -6,7 +6,7 @@ mod html;
 mod summary;
 
 pub(crate) use html::page;
-pub(crate) use summary::number;
+pub(crate) use summary::{number, plain};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! One screen for a terminal.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -67,7 +68,22 @@ fn named(name: &str) -> String {
     } else {
         name
     };
-    goodcall_core::clip(name, NAME_CHARS)
+    goodcall_core::clip(&plain(name), NAME_CHARS)
+}
+
+/// A text of a recording, with control characters escaped: they would act on the terminal.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = text.chars().map(|one| {
+        if one.is_control() {
+            one.escape_default().to_string()
+        } else {
+            one.to_string()
+        }
+    });
+    Cow::Owned(escaped.collect())
 }
 
 fn totals(out: &mut String, report: &AuditReport) -> fmt::Result {
@@ -241,7 +257,7 @@ fn failures(out: &mut String, title: &str, list: &[&ReportFailure]) -> fmt::Resu
     for failure in list.iter().take(ROWS) {
         let field = match failure.field.as_str() {
             "" => String::new(),
-            field => format!(" {field}"),
+            field => format!(" {}", plain(field)),
         };
         let style = match failure.outcome {
             FailureOutcome::Mended => MENDED,
@@ -253,7 +269,7 @@ fn failures(out: &mut String, title: &str, list: &[&ReportFailure]) -> fmt::Resu
             number(failure.calls),
             format!("{:.1} %", failure.share * 100.0),
             named(&failure.tool),
-            failure.code,
+            plain(&failure.code),
         )?;
     }
     more(out, list.len())
@@ -267,12 +283,15 @@ fn loops(out: &mut String, report: &AuditReport) -> fmt::Result {
     writeln!(out, "\n{HEAD}loops{HEAD:#} {}", number(all))?;
     for one in report.loops.iter().take(ROWS) {
         let place = one.stats.places.first.first();
-        let place = place.map_or_else(String::new, |place| format!("  {SOFT}{place}{SOFT:#}"));
+        let place = place.map_or_else(String::new, |place| {
+            let place = place.to_string();
+            format!("  {SOFT}{}{SOFT:#}", plain(&place))
+        });
         writeln!(
             out,
             "  {:>8}  {} of {}, up to {} times{place}",
             number(one.stats.loops),
-            one.signal,
+            plain(&one.signal),
             named(&one.tools),
             number(one.stats.longest),
         )?;
@@ -320,8 +339,8 @@ fn problems(out: &mut String, report: &AuditReport) -> fmt::Result {
                 .iter()
                 .take(2)
                 .map(|place| match place.record {
-                    0 => place.file.to_string(),
-                    _ => place.to_string(),
+                    0 => plain(&place.file).into_owned(),
+                    _ => plain(&place.to_string()).into_owned(),
                 })
                 .collect();
             let more = match places.count as usize - named.len() {
@@ -330,8 +349,9 @@ fn problems(out: &mut String, report: &AuditReport) -> fmt::Result {
             };
             writeln!(
                 out,
-                "  {:>8}  {reason}: {}{more}",
+                "  {:>8}  {}: {}{more}",
                 number(places.count),
+                plain(reason),
                 named.join(", ")
             )?;
         }

@@ -18,7 +18,7 @@ pub(super) fn index(files: &[InputFile], judge: &CallJudge) {
     if files.len() < 2 {
         return;
     }
-    for file in files.iter().filter(|file| file.path.is_some()) {
+    for file in files.iter().filter(|file| !file.is_pipe()) {
         // What cannot be opened is named when it is its turn.
         let opened = detect::open(file, &progress);
         if let Ok(FileParts::Whole(format, Some(WholeFile::Lines(input)))) = opened

@@ -31,6 +31,12 @@ pub(super) fn open<'p>(
 ) -> Result<FileParts<'p>, String> {
     let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
     let input: Input<'p> = match &file.path {
+        // A link may lead anywhere, also to a folder above itself.
+        Some(path) if path.is_symlink() && path.is_dir() => {
+            return Err(
+                "a link to a folder is not followed: expected the folder itself".to_owned(),
+            );
+        }
         Some(path) => Box::new(File::open(path).map_err(unreadable)?),
         None => Box::new(std::io::stdin()),
     };
@@ -60,14 +66,14 @@ pub(super) fn open<'p>(
 fn binary<'p>(file: &InputFile, start: &[u8]) -> Option<Result<FileParts<'p>, String>> {
     #[cfg(feature = "sqlite")]
     if start.starts_with(crate::input::DATABASE_MAGIC) {
-        let path = file.path.as_deref();
-        let path = path.ok_or("an SQLite file cannot be read from standard input".to_owned());
+        let path = file.path.as_deref().filter(|_| !file.is_pipe());
+        let path = path.ok_or("an SQLite file cannot be read from a pipe".to_owned());
         return Some(path.and_then(database));
     }
     #[cfg(feature = "parquet")]
     if crate::columns::is_table(start) {
-        let path = file.path.as_deref();
-        let path = path.ok_or("a table cannot be read from standard input".to_owned());
+        let path = file.path.as_deref().filter(|_| !file.is_pipe());
+        let path = path.ok_or("a table cannot be read from a pipe".to_owned());
         let table = path.and_then(|path| crate::columns::TableFile::open(path, start));
         return Some(
             table

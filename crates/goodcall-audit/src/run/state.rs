@@ -110,8 +110,11 @@ impl Collector {
     pub(super) fn new(files: &[InputFile], saved: Option<SavedState>) -> Result<Self, String> {
         let mut state = RunState::default();
         if let Some(saved) = &saved {
-            if files.iter().any(|file| file.path.is_none()) {
-                return Err("standard input cannot be read again: name files".to_owned());
+            if let Some(file) = files.iter().find(|file| file.is_pipe()) {
+                return Err(format!(
+                    "{} cannot be read again: expected files",
+                    file.name
+                ));
             }
             state = load(saved, files)?;
         }
