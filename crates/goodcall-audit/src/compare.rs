@@ -187,12 +187,14 @@ fn write_share(out: &mut String, one: &ComparedShare, width: usize, more_is_bett
         format!("{style}{:+.2} points{style:#}", one.points)
     };
     let what = goodcall_core::clip(&plain(&one.what), width);
-    let _ = writeln!(
-        out,
+    let line = format!(
         "{what:<width$}  {:>24}  {:>24}  {difference}",
         cell(0),
         cell(1)
     );
+    // Where nothing changed, no blanks are left at the end.
+    out.push_str(line.trim_end());
+    out.push('\n');
 }
 
 #[cfg(test)]
