@@ -17,7 +17,23 @@ mod tools;
 mod values;
 mod verdict;
 
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// Refuses another interpreter of the same process, since what is made once here belongs to the first one.
+/// From Python 3.12 on, Python itself does so.
+fn refuse_subinterpreter(py: Python<'_>) -> PyResult<()> {
+    // Each interpreter has a module `sys` of its own.
+    static FIRST: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let own = py.import("sys")?;
+    if FIRST.get_or_init(py, || own.clone().unbind()).is(&own) {
+        return Ok(());
+    }
+    Err(PyImportError::new_err(
+        "goodcall does not support subinterpreters: expected the interpreter that imported it first",
+    ))
+}
 
 /// The command, with the words of its command line. Returns the exit code.
 #[cfg(feature = "command")]
@@ -54,6 +70,7 @@ mod _goodcall {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::refuse_subinterpreter(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

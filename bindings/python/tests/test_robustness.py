@@ -2,6 +2,8 @@
 
 import asyncio
 import copy
+import importlib
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -151,6 +153,37 @@ def test_a_forked_child_goes_on(tools):
 def lambda_free_kind(pair):
     tools, raw = pair
     return tools.check("save", raw).kind
+
+
+IN_SUBINTERPRETER = """
+import os
+try:
+    import goodcall
+    said = "imported"
+except ImportError as error:
+    said = str(error)
+os.write({pipe}, said.encode())
+"""
+
+
+def test_a_subinterpreter_is_refused_with_a_clear_error(tools):
+    for module in ("_interpreters", "_xxsubinterpreters"):
+        if importlib.util.find_spec(module):
+            interpreters = importlib.import_module(module)
+            break
+    else:
+        pytest.skip("this Python has no subinterpreters")
+    read, write = os.pipe()
+    other = interpreters.create()
+    try:
+        interpreters.run_string(other, IN_SUBINTERPRETER.format(pipe=write))
+        said = os.read(read, 10_000).decode()
+    finally:
+        interpreters.destroy(other)
+        os.close(read)
+        os.close(write)
+    assert "subinterpreters" in said, said
+    assert tools.check("save", SENT["good"]).kind == "good"
 
 
 def test_a_cancelled_call_is_cancelled():
