@@ -98,14 +98,18 @@ fn may_lose_digits(json: &[u8]) -> bool {
 /// Returns true if an `e` follows a digit. It looks at many bytes at once, which pays off because
 /// most texts are full of `e` and have no digit before one.
 fn has_exponent(json: &[u8]) -> bool {
-    const AT_ONCE: usize = 64;
-    let follows = json.get(1..).unwrap_or_default();
-    let mut blocks = json.chunks(AT_ONCE).zip(follows.chunks(AT_ONCE));
-    blocks.any(|(digits, follows)| {
+    const AT_ONCE: usize = 32;
+    let found = |digits: &[u8], follows: &[u8]| {
         let pairs = digits.iter().zip(follows);
         let found = pairs.fold(0, |found, (digit, follow)| {
             found | (u8::from(digit.is_ascii_digit()) & u8::from(follow | 0x20 == b'e'))
         });
         found != 0
-    })
+    };
+    let Some(last) = json.len().checked_sub(AT_ONCE + 1) else {
+        return found(json, json.get(1..).unwrap_or_default());
+    };
+    // The last block overlaps the one before it, so that all have the same length.
+    let mut blocks = (0..last).step_by(AT_ONCE).chain([last]);
+    blocks.any(|at| found(&json[at..at + AT_ONCE], &json[at + 1..][..AT_ONCE]))
 }
