@@ -188,9 +188,10 @@ it('the plugin for opencode in docs/hook.md mends and refuses calls of its serve
   const { Goodcall } = await import(new URL('goodcall.mjs', folder))
   const before = (await Goodcall())['tool.execute.before']
 
-  const mended = { args: { filePath: 'a' } }
-  await before({ tool: 'files_read_file' }, mended)
-  expect(mended.args).toEqual({ file_path: 'a' })
+  // opencode looks at this object, and not at another one that is put in its place.
+  const args = { filePath: 'a' }
+  await before({ tool: 'files_read_file' }, { args })
+  expect(args).toEqual({ file_path: 'a' })
   await expect(before({ tool: 'files_read_file' }, { args: { limit: 5000 } })).rejects.toThrow('2000')
   const other = { args: { filePath: 'a' } }
   await before({ tool: 'other_read_file' }, other)

@@ -28,43 +28,17 @@ import {
 import { ScriptedChatModel } from './langchain-model.mjs'
 import { scriptedModel, told } from './model.mjs'
 import { scriptedFetch } from './scripted.mjs'
+import { name } from './six-calls.mjs'
 import { schema } from './tools.mjs'
 
 setTracingDisabled(true)
 
-const name = 'read_file'
 const zod = z.object({
   file_path: z.string(),
   limit: z.int().min(1).max(2000).optional(),
   tags: z.array(z.string()).optional(),
 })
 const { additionalProperties, ...json } = schema
-
-/** The six bad calls. `ran` is what the tool has to get; without it, `words` have to be in the text. */
-export const calls = [
-  { what: 'an array as a string', raw: '{"file_path": "a", "tags": "[\\"x\\"]"}', ran: { file_path: 'a', tags: ['x'] } },
-  { what: '`null` for an optional', raw: '{"file_path": "a", "limit": null}', ran: { file_path: 'a' } },
-  { what: 'a misspelt key', raw: '{"filePath": "a"}', ran: { file_path: 'a' } },
-  { what: 'quotes and commas', raw: "{'file_path': 'a',}", ran: { file_path: 'a' }, isText: true },
-  { what: 'cut off', raw: '{"file_path": "a/very/lo', words: ['cut off'], isText: true },
-  { what: 'missing and too large', raw: '{"limit": 5000}', words: ['file_path', '2000'] },
-]
-
-/** Runs one driver and describes what became of the call. */
-async function outcome(run) {
-  const ran = []
-  const execute = async (input) => {
-    ran.push(structuredClone(input))
-    return 'done'
-  }
-  try {
-    const said = await run(execute)
-    if (ran.length > 0) return { ran: ran[0] }
-    return said ? { told: said } : { ended: 'the run ends, and the model is told nothing' }
-  } catch (error) {
-    return ran.length > 0 ? { ran: ran[0] } : { ended: `the run fails: ${error.message}` }
-  }
-}
 
 async function aiSdk(inputSchema, raw, execute, extra = {}, wrap = (tools) => tools) {
   const tools = wrap({ read_file: aiTool({ description: 'Reads', inputSchema, execute }) })
@@ -282,12 +256,3 @@ export const frameworks = [
     withGoodcall: (raw, execute) => ollamaClient(raw, execute, goodFetch),
   },
 ]
-
-/** What one framework does with one call. */
-export async function judge(framework, call) {
-  if (framework.takesValues && call.isText) return undefined
-  return {
-    today: await outcome((execute) => framework.today(call.raw, execute)),
-    withGoodcall: await outcome((execute) => framework.withGoodcall(call.raw, execute)),
-  }
-}

@@ -59,6 +59,21 @@ function messageEvents(step, index) {
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
 }
 
+/** Replies of OpenAI Responses, streamed as Codex reads them. */
+function responseEvents(step, index) {
+  const item =
+    typeof step === 'string'
+      ? { type: 'message', id: `m${index}`, role: 'assistant', content: [{ type: 'output_text', text: step, annotations: [] }] }
+      : { type: 'function_call', id: `fc_${index}`, call_id: `call_${index}`, ...step }
+  const response = { id: `r${index}`, output: [item], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } }
+  const events = [
+    { type: 'response.created', response: { id: response.id } },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response },
+  ]
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+}
+
 /** Replies of Ollama's own chat. A call is in one line, with its arguments as an object. */
 function ollama(step, done = true) {
   const message = { role: 'assistant', content: typeof step === 'string' ? step : '' }
@@ -83,6 +98,7 @@ const EVENTS = 'text/event-stream; charset=utf-8'
 const protocols = [
   { path: /\/messages$/, whole: messages, streamed: messageEvents, type: EVENTS },
   { path: /\/api\/chat$/, whole: (step) => ollama(step), streamed: ollamaLines, type: 'application/x-ndjson' },
+  { path: /\/responses$/, streamed: responseEvents, type: EVENTS },
   { path: /generateContent/i, whole: gemini, streamed: (step) => [`data: ${JSON.stringify(gemini(step))}\r\n\r\n`], type: EVENTS },
   { path: /^/, whole: chat, streamed: chatEvents, type: EVENTS },
 ]

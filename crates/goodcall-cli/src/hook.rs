@@ -30,9 +30,10 @@ pub(crate) struct HookArgs {
     /// How the text for the model reads: model, instruction, numbered, plain, structured, record
     #[arg(long, default_value = "model")]
     style: Style,
-    /// What to do with a mended call: ask the user, or allow it without asking
-    #[arg(long, default_value = "ask")]
-    decision: Decision,
+    /// What to do with a mended call: ask the user, or allow it without asking. Claude Code asks unless
+    /// it is told otherwise; Codex cannot ask
+    #[arg(long)]
+    decision: Option<Decision>,
     /// The input; - or nothing for standard input
     file: Option<String>,
 }
@@ -48,8 +49,7 @@ enum Agent {
     Opencode,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Decision {
     Ask,
     Allow,
@@ -96,6 +96,10 @@ enum Answer {
 }
 
 pub(crate) fn run(args: &HookArgs) -> Result<bool, CliError> {
+    if matches!(args.agent, Agent::Codex) && args.decision == Some(Decision::Ask) {
+        // It would take the answer for a failure of the hook, and run the call as it was sent.
+        return Err("--decision ask: Codex cannot ask in a hook: expected allow".into());
+    }
     let offered = tools::read(&args.tools)?;
     let bytes = input::read_all(args.file.as_deref())?;
     let name = input::name(args.file.as_deref());
@@ -109,6 +113,14 @@ pub(crate) fn run(args: &HookArgs) -> Result<bool, CliError> {
 }
 
 impl HookArgs {
+    /// The word for a mended call in the answer.
+    fn permission(&self) -> &'static str {
+        match (self.decision, self.agent) {
+            (Some(Decision::Allow), _) | (None, Agent::Codex) => "allow",
+            _ => "ask",
+        }
+    }
+
     /// The name that the server itself gives to a tool; `None` for a tool of another server.
     fn own_name<'n>(&self, name: &'n str) -> Option<&'n str> {
         let Some(server) = &self.server else {
@@ -158,11 +170,8 @@ fn written(answer: Answer, args: &HookArgs) -> String {
         Agent::ClaudeCode | Agent::Codex => {
             let (permission_decision, permission_decision_reason, updated_input) = match answer {
                 Answer::Mended(json, rules) => {
-                    let decision = match args.decision {
-                        Decision::Ask => "ask",
-                        Decision::Allow => "allow",
-                    };
-                    (decision, format!("goodcall mended it: {rules}"), Some(json))
+                    let reason = format!("goodcall mended it: {rules}");
+                    (args.permission(), reason, Some(json))
                 }
                 Answer::Bad(text) => ("deny", text, None),
             };
