@@ -74,7 +74,14 @@ function claudeCode(raw, execute, hooks = {}) {
     const files = ['--strict-mcp-config', '--mcp-config', 'mcp.json', '--settings', 'settings.json']
     return {
       words: ['--print', 'Read.', ...files, '--allowedTools', `mcp__files__${name}`],
-      env: { ANTHROPIC_BASE_URL: address, ANTHROPIC_API_KEY: 'key', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+      env: {
+        ANTHROPIC_BASE_URL: address,
+        ANTHROPIC_API_KEY: 'key',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        // On a busy machine the server takes a while to start.
+        MCP_TIMEOUT: '60000',
+        MCP_CONNECTION_NONBLOCKING: '0',
+      },
     }
   }
   const told = ({ messages }) => textOf(messages.at(-1).content.find((block) => block.type === 'tool_result')?.content)
