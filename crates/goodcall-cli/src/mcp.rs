@@ -375,7 +375,7 @@ impl GuardArgs {
         let observation = config.settings.observation.clone();
         if self.settings.log_arguments.is_on() && self.log.is_none() && observation.admin.is_none()
         {
-            return Err("--log-arguments: expected --log FILE or --admin ADDRESS, too".to_owned());
+            return Err("--log-arguments writes into the log and the page: name a file by --log, or an address by --admin".to_owned());
         }
         let mut options = ProxyOptions::from_settings(name, config);
         if let Some(here) = &files.here {
