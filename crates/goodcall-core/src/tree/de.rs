@@ -234,8 +234,9 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
         if let Some(digits) = self.digits()
             && digits.parse().is_ok_and(f32::is_infinite)
         {
-            let words = format_args!("{digits} is out of the range of f32");
-            return Err(de::Error::custom(words));
+            return Err(de::Error::custom(format_args!(
+                "{digits} is out of the range of f32"
+            )));
         }
         self.visit_float(visitor)
     }
