@@ -233,9 +233,9 @@ impl CallJudge {
         check: impl Fn(&Policies, Limits) -> Verdict<'c>,
     ) -> Judged<'c> {
         let verdict = check(&self.policies, Limits::default());
-        // Of the other verdicts only the kind counts, which one issue tells as well as all.
+        // Of the other verdicts only the kind counts.
         let kind_by = |policies| {
-            let verdict = check(policies, Limits::default().max_issues(1));
+            let verdict = check(policies, Limits::default().max_issues(0));
             VerdictKind::from(&verdict)
         };
         let kind = VerdictKind::from(&verdict);

@@ -12,7 +12,9 @@ pub struct Limits {
     pub max_bytes: usize,
     /// Nesting of arrays and objects (default 128; never more than [`Limits::MOST_DEPTH`]).
     pub max_depth: usize,
-    /// Issues collected for one call; further ones are counted, not kept (default 256).
+    /// Issues collected for one call; further ones are counted, not kept (default 256). With 0, what
+    /// the schema finds wrong is neither listed nor counted: a refusal tells its reason alone, and is
+    /// cheaper.
     pub max_issues: usize,
     /// Changes that may be made to one call before it is refused (default 1,000,000).
     pub max_changes: usize,
@@ -38,7 +40,7 @@ impl Limits {
         self
     }
 
-    /// Sets how many issues are collected for one call.
+    /// Sets how many issues are collected for one call. With 0 a refusal tells its reason alone.
     #[must_use]
     pub fn max_issues(mut self, most: usize) -> Self {
         self.max_issues = most;

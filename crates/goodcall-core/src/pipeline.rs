@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::diagnose::{advice, advice_on_text};
 use crate::limits::Limits;
 use crate::mend::rules::empty_arguments;
-use crate::mend::{self, Mend, Task};
+use crate::mend::{self, Mend, Task, Unmended};
 use crate::parse::{self, ParseError, ReadOptions, Reading, StrictReading};
 use crate::policy::{Formats, Policy};
 use crate::report::{
@@ -186,17 +186,16 @@ impl<'s> Gate<'s> {
         })
     }
 
-    /// Validates a value. Under a strict policy the faults are listed at once, because they are
-    /// needed for the refusal; otherwise the validator is only asked for yes or no.
+    /// Validates a value. Where the fast path is not sure of it, the faults are listed at once, because
+    /// they are needed to mend the call or to refuse it; otherwise the validator is asked for yes or no.
     fn validate(&self, root: Node<'_>, fast: Option<FastAnswer>) -> Validation {
         if !mend::is_of_kind(root, self.schema) {
             return Validation::Invalid;
         }
         let accepted = match fast.unwrap_or_else(|| self.schema.fast_accepts(root)) {
             FastAnswer::Accepts => true,
-            FastAnswer::Unsure if self.reading.policy.is_strict() => {
-                let most = self.reading.limits.max_issues;
-                let found = self.call_schema().faults(root, most);
+            FastAnswer::Unsure if self.most_faults() > 0 => {
+                let found = self.call_schema().faults(root, self.most_faults());
                 // If the budget ran out, only the validator's own answer counts.
                 if found.finished && !found.faults.is_empty() {
                     return Validation::Faults(found);
@@ -209,6 +208,16 @@ impl<'s> Gate<'s> {
             Validation::Valid
         } else {
             Validation::Invalid
+        }
+    }
+
+    /// The most faults that are listed of a call: what mending, or else the refusal, has a use for.
+    fn most_faults(&self) -> usize {
+        let limits = &self.reading.limits;
+        if self.reading.policy.is_strict() {
+            limits.max_issues
+        } else {
+            limits.max_changes
         }
     }
 
@@ -263,8 +272,11 @@ impl<'s> Gate<'s> {
             let changes = vec![change];
             return Verdict::Mended(Mended { arguments, changes });
         }
-        let empty = Tree::empty_object(raw);
         let most = self.reading.limits.max_issues;
+        if most == 0 {
+            return Verdict::Bad(refusal);
+        }
+        let empty = Tree::empty_object(raw);
         let found = self.schema.faults(empty.root(), most);
         let issues = advice(found.faults, &empty, self.call_schema(), most);
         refusal.issues.extend(issues);
@@ -311,13 +323,17 @@ impl<'s> Gate<'s> {
             has_guessed_members: reading.changes.find(parse::makes_members).is_some(),
         };
         let mut changes = reading.changes.into_vec();
-        match mend::mend(reading.tree, task) {
+        let known = match validation {
+            Validation::Faults(found) => Some(found),
+            Validation::Valid | Validation::Invalid => None,
+        };
+        match mend::mend(reading.tree, task, known) {
             Mend::Valid(arguments, mends) => {
                 changes.extend(mends);
                 Verdict::Mended(Mended { arguments, changes })
             }
-            Mend::Left(tree, ambiguous) => {
-                let mut refusal = self.refuse(&tree, ambiguous, validation);
+            Mend::Left(left) => {
+                let mut refusal = self.refuse(left);
                 refusal.changes = changes;
                 Verdict::Bad(refusal)
             }
@@ -325,7 +341,12 @@ impl<'s> Gate<'s> {
     }
 
     /// Names everything that is wrong with a value that could not be mended.
-    fn refuse(&self, tree: &Tree<'_>, ambiguous: Vec<Issue>, validation: Validation) -> Refusal {
+    fn refuse(&self, left: Unmended<'_>) -> Refusal {
+        let Unmended {
+            tree,
+            ambiguous,
+            faults,
+        } = left;
         let root = tree.root();
         if !mend::is_of_kind(root, self.schema) {
             let mut issue = Issue::new(Pointer::root(), IssueKind::NotAnObject, root.span());
@@ -334,11 +355,25 @@ impl<'s> Gate<'s> {
             return Refusal::single(Reason::NotAnObject, issue);
         }
         let most = self.reading.limits.max_issues;
-        let found = match validation {
-            Validation::Faults(found) => found,
+        let reason = if ambiguous.is_empty() {
+            Reason::WrongShape
+        } else {
+            Reason::Ambiguous
+        };
+        if most == 0 {
+            return Refusal {
+                reason,
+                issues: Vec::new(),
+                more: 0,
+                changes: Vec::new(),
+            };
+        }
+        let strict = self.reading.policy.is_strict();
+        let found = match faults {
+            Some(found) if strict || found.fits(most) => found,
             _ => self.call_schema().faults(root, most),
         };
-        let mut issues = advice(found.faults, tree, self.call_schema(), most);
+        let mut issues = advice(found.faults, &tree, self.call_schema(), most);
         if issues.is_empty() && ambiguous.is_empty() {
             // The budget ran out before the first fault.
             issues.push(Issue::new(
@@ -347,11 +382,6 @@ impl<'s> Gate<'s> {
                 root.span(),
             ));
         }
-        let reason = if ambiguous.is_empty() {
-            Reason::WrongShape
-        } else {
-            Reason::Ambiguous
-        };
         issues.retain(|issue| ambiguous.iter().all(|two| two.pointer != issue.pointer));
         issues.splice(0..0, ambiguous);
         Refusal {

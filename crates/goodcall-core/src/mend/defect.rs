@@ -85,6 +85,8 @@ pub(crate) struct Planner<'t> {
     context: Task<'t>,
     finder: Finder<'t>,
     rules: RuleSet,
+    /// True as soon as a rule has proposed anything.
+    has_proposals: bool,
 }
 
 impl<'t> Planner<'t> {
@@ -93,7 +95,13 @@ impl<'t> Planner<'t> {
             context,
             finder: Finder::new(tree),
             rules,
+            has_proposals: false,
         }
+    }
+
+    /// Returns true if any rule has proposed anything so far.
+    pub(crate) fn has_proposals(&self) -> bool {
+        self.has_proposals
     }
 
     /// Returns the defects that cause these faults, outer places first.
@@ -178,15 +186,10 @@ impl<'t> Planner<'t> {
             FaultKind::Misspelt { key, .. } => self.finder.key(node, key),
             _ => None,
         };
-        let site = Site {
-            context: self.context,
-            fault,
-            node,
-            member,
-            unknown,
-        };
+        let site = Site::new(self.context, fault, (node, member), unknown);
         let mut proposals = Proposals::default();
         self.rules.propose(&site, &mut proposals);
+        self.has_proposals |= !proposals.0.is_empty();
         let mut plans: Vec<Plan> = Vec::with_capacity(proposals.0.len());
         for proposal in proposals.0 {
             let level = proposal.steps.first().map_or(Level::Safe, |s| s.rule.level);

@@ -10,7 +10,7 @@ use super::rules::{RuleSet, stages};
 use super::site::Task;
 use crate::limits::{MEND_DEPTH, MEND_ROUNDS, MEND_VALIDATIONS};
 use crate::report::{Actual, Change, Issue, IssueKind, JsonType, Types};
-use crate::schema::Schema;
+use crate::schema::{FoundFaults, Schema};
 use crate::snippet::clip;
 use crate::tree::{EditMark, EditableTree, Kind, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
@@ -19,14 +19,27 @@ use crate::validate::{Fault, FaultKind};
 pub(crate) enum Mend<'a> {
     /// The mended value, which is valid, and the changes that led to it.
     Valid(Tree<'a>, Vec<Change>),
-    /// The value as it was sent, and the places with more than one reading.
-    Left(Tree<'a>, Vec<Issue>),
+    Left(Unmended<'a>),
 }
 
-/// Mends a value that does not match its schema.
-pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
+/// A value that could not be mended.
+pub(crate) struct Unmended<'a> {
+    /// The value as it was sent.
+    pub(crate) tree: Tree<'a>,
+    /// The places with more than one reading.
+    pub(crate) ambiguous: Vec<Issue>,
+    /// What is wrong with the value, if that is known.
+    pub(crate) faults: Option<FoundFaults>,
+}
+
+/// Mends a value that does not match its schema. `faults` is what is wrong with it, if that is known.
+pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>, faults: Option<FoundFaults>) -> Mend<'a> {
     let Some(stages) = stages(task.policy) else {
-        return Mend::Left(tree, Vec::new());
+        return Mend::Left(Unmended {
+            tree,
+            ambiguous: Vec::new(),
+            faults,
+        });
     };
     let draft = EditableTree::new(tree);
     let start = draft.mark();
@@ -38,6 +51,7 @@ pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
         stages,
         validations: MEND_VALIDATIONS,
         rounds: MEND_ROUNDS,
+        as_sent: faults,
     };
     // Wrapping a value in a list or moving a key down makes the tree one level deeper.
     let most = task.limits.depth();
@@ -48,7 +62,11 @@ pub(crate) fn mend<'a>(tree: Tree<'a>, task: Task<'_>) -> Mend<'a> {
         }
     }
     engine.draft.back_to(start);
-    Mend::Left(engine.draft.tree, engine.ambiguous)
+    Mend::Left(Unmended {
+        tree: engine.draft.tree,
+        ambiguous: engine.ambiguous,
+        faults: engine.as_sent,
+    })
 }
 
 /// Returns true if arguments may be of this kind.
@@ -65,6 +83,8 @@ struct Engine<'c, 'a> {
     stages: [Option<RuleSet>; 2],
     validations: usize,
     rounds: usize,
+    /// The faults of the value as it was sent, while nobody works on them.
+    as_sent: Option<FoundFaults>,
 }
 
 /// The places that a trial inside another trial has to make valid.
@@ -80,6 +100,8 @@ enum RoundResult {
     On(Vec<Fault>),
     /// Nothing could be mended.
     Stuck(Vec<Fault>),
+    /// No rule proposed anything.
+    Silent(Vec<Fault>),
 }
 
 /// The defects that were given up at this stage.
@@ -91,8 +113,8 @@ impl<'a> Engine<'_, 'a> {
     fn run(&mut self, scope: Option<&Scope<'_>>, depth: usize) -> Option<u32> {
         let from = self.changes.len();
         let mut faults = self.faults()?;
-        let mut stage = 0;
-        let mut dead = GivenUp::new();
+        let mut rules = self.rules_of(0)?;
+        let (mut stage, mut dead) = (0, GivenUp::new());
         loop {
             let open = match scope {
                 Some(scope) => in_scope(&faults, scope),
@@ -102,47 +124,59 @@ impl<'a> Engine<'_, 'a> {
                 break;
             }
             self.rounds = self.rounds.checked_sub(1)?;
-            match self.round(open, stage, &mut dead, scope.is_some(), depth)? {
+            let (left, silent) = match self.round(open, rules, &mut dead, scope.is_some(), depth)? {
                 RoundResult::Valid => break,
                 RoundResult::On(left) => {
                     faults = left;
                     if stage > 0 {
                         (stage, dead) = (0, GivenUp::new());
                     }
+                    rules = self.rules_of(stage)?;
+                    continue;
                 }
-                RoundResult::Stuck(left) => {
-                    faults = left;
-                    stage += 1;
-                    dead.clear();
-                    // A less certain rule must not decide between two readings.
-                    if stage == self.stages.len() || !self.ambiguous.is_empty() {
-                        return None;
-                    }
-                    if scope.is_some() {
-                        faults = self.faults()?;
-                    }
+                RoundResult::Stuck(left) => (left, RuleSet::default()),
+                RoundResult::Silent(left) => (left, rules),
+            };
+            stage += 1;
+            dead.clear();
+            // A less certain rule must not decide between two readings.
+            let Some(further) = self.rules_of(stage).filter(|_| self.ambiguous.is_empty()) else {
+                if scope.is_none() && self.changes.is_empty() {
+                    self.as_sent = Some(FoundFaults::all(left));
                 }
-            }
+                return None;
+            };
+            // Rules that had nothing to say about these faults have nothing to say now.
+            rules = further.without(silent);
+            faults = match scope {
+                Some(_) => self.faults()?,
+                None => left,
+            };
         }
         Some(self.changes.iter().skip(from).map(|c| cost(c.level)).sum())
+    }
+
+    fn rules_of(&self, stage: usize) -> Option<RuleSet> {
+        self.stages.get(stage).copied().flatten()
     }
 
     /// One round: plans for all defects, tried rank by rank, the best kept.
     fn round(
         &mut self,
         faults: Vec<Fault>,
-        stage: usize,
+        rules: RuleSet,
         dead: &mut GivenUp,
         scoped: bool,
         depth: usize,
     ) -> Option<RoundResult> {
-        let rules = self.stages.get(stage).copied().flatten()?;
         let mut planner = Planner::new(self.context, &self.draft.tree, rules);
         let mut defects = planner.defects(&faults);
-        defects.retain(|defect| !defect.plans.is_empty());
-        if !dead.is_empty() {
-            defects.retain(|defect| !dead.contains(&defect.key()));
+        if !planner.has_proposals() {
+            drop(defects);
+            return Some(RoundResult::Silent(faults));
         }
+        let is_dead = |defect: &Defect<'_>| !dead.is_empty() && dead.contains(&defect.key());
+        defects.retain(|defect| !defect.plans.is_empty() && !is_dead(defect));
         let ranks = defects.iter().map(|d| d.plans.len()).max().unwrap_or(0);
         if ranks == 0 {
             drop(defects);
@@ -327,7 +361,8 @@ impl<'a> Engine<'_, 'a> {
             )]);
         }
         let most = self.context.limits.max_changes;
-        let found = self.context.call_schema().faults(root, most);
+        let known = self.as_sent.take();
+        let found = known.unwrap_or_else(|| self.context.call_schema().faults(root, most));
         (found.finished && found.more == 0).then_some(found.faults)
     }
 
@@ -350,7 +385,8 @@ impl<'a> Engine<'_, 'a> {
     }
 
     fn two_readings(&mut self, defect: &Defect<'_>, readings: &[(u32, &TriedPlan)]) {
-        if self.ambiguous.len() >= self.context.limits.max_issues {
+        // One is kept in any case, since no less certain rule may decide then.
+        if self.ambiguous.len() >= self.context.limits.max_issues.max(1) {
             return;
         }
         let place = match &defect.faults[0].kind {

@@ -13,5 +13,5 @@ mod planned_edit;
 pub(crate) mod rules;
 mod site;
 
-pub(crate) use engine::{Mend, is_of_kind, mend};
+pub(crate) use engine::{Mend, Unmended, is_of_kind, mend};
 pub(crate) use site::Task;

@@ -1,5 +1,6 @@
 //! The view that a rule gets: one fault, the faulty value, and the schema that it violates.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
@@ -10,7 +11,7 @@ use crate::policy::Policy;
 use crate::report::Types;
 use crate::rule::Rule;
 use crate::schema::{
-    CallSchema, KeySpelling, Schema, View, declarations, describe, is_required, owner,
+    CallSchema, KeySpelling, Schema, View, declarations, describe, is_required, schema_for,
 };
 use crate::tree::{Edit, Id, Kind, NewValue, Node, Pointer, Tree};
 use crate::validate::{Fault, FaultKind};
@@ -47,7 +48,20 @@ pub(crate) struct Site<'s> {
     pub(crate) member: Option<(Id, Id)>,
     /// The key that is not allowed, if the fault is about one.
     pub(crate) unknown: Option<Id>,
+    found: FoundOnce<'s>,
 }
+
+/// What several rules ask about one site, found when it is first asked for.
+#[derive(Default)]
+struct FoundOnce<'s> {
+    subschema: OnceCell<Option<View<'s>>>,
+    /// The schemas for the faulty value by its place, whatever keyword the fault is of.
+    by_place: OnceCell<Vec<View<'s>>>,
+    undeclared: OnceCell<Vec<UndeclaredMember<'s>>>,
+}
+
+/// A member that no property declares: key node, key, value.
+pub(crate) type UndeclaredMember<'s> = (Id, &'s str, Node<'s>);
 
 /// The edits that a rule proposes for a fault.
 #[derive(Clone, Debug)]
@@ -87,6 +101,22 @@ impl Proposals {
 }
 
 impl<'s> Site<'s> {
+    pub(crate) fn new(
+        context: Task<'s>,
+        fault: &'s Fault,
+        (node, member): (Node<'s>, Option<(Id, Id)>),
+        unknown: Option<Id>,
+    ) -> Self {
+        Self {
+            context,
+            fault,
+            node,
+            member,
+            unknown,
+            found: FoundOnce::default(),
+        }
+    }
+
     /// Returns the expected types if the fault is a wrong type.
     pub(crate) fn wanted(&self) -> Option<Types> {
         match self.fault.kind {
@@ -177,8 +207,10 @@ impl<'s> Site<'s> {
 
     /// Returns the subschema that contains the violated keyword.
     pub(crate) fn subschema(&self) -> Option<View<'s>> {
-        let (parent, _) = self.fault.keyword.as_str().rsplit_once('/')?;
-        self.context.schema.view(parent)
+        *self.found.subschema.get_or_init(|| {
+            let (parent, _) = self.fault.keyword.as_str().rsplit_once('/')?;
+            self.context.schema.view(parent)
+        })
     }
 
     /// Returns the members that the subschema of the fault declares.
@@ -191,11 +223,18 @@ impl<'s> Site<'s> {
         let own = self
             .subschema()
             .and_then(|schema| schema.own_property(name));
-        let found = own.or_else(|| {
-            let place = self.fault.pointer.join(name);
-            Some(owner(self.context.schema.document(), &place)?.member)
-        });
-        found.map(View::resolve)
+        let by_place = || {
+            let mut schemas = self.schemas_by_place().iter();
+            schemas.find_map(|schema| schema.own_property(name))
+        };
+        own.or_else(by_place).map(View::resolve)
+    }
+
+    fn schemas_by_place(&self) -> &[View<'s>] {
+        self.found.by_place.get_or_init(|| {
+            let schema = schema_for(self.context.schema.document(), &self.fault.pointer);
+            schema.into_iter().flat_map(View::variants).collect()
+        })
     }
 
     /// Returns true if the schema declares this member of the faulty object.
@@ -218,9 +257,14 @@ impl<'s> Site<'s> {
             .filter(move |name| node.get(name).is_none())
     }
 
-    /// Returns the members of the faulty object that no property declares (key node, key, value), or
-    /// none if the object is too wide.
-    pub(crate) fn undeclared(&self) -> Vec<(Id, &'s str, Node<'s>)> {
+    /// Returns the members of the faulty object that no property declares, or none if the object is
+    /// too wide.
+    pub(crate) fn undeclared(&self) -> &[UndeclaredMember<'s>] {
+        let find = || self.find_undeclared();
+        self.found.undeclared.get_or_init(find)
+    }
+
+    fn find_undeclared(&self) -> Vec<UndeclaredMember<'s>> {
         let mut found = Vec::new();
         if self.is_wide() {
             return found;

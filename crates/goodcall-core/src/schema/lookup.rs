@@ -17,16 +17,23 @@ pub(crate) struct Owner<'d> {
 /// The first subschema that declares the member at `pointer`, found by walking down from the root.
 pub(crate) fn owner<'d>(document: &'d Value, pointer: &Pointer) -> Option<Owner<'d>> {
     let (parent, name) = pointer.split_last()?;
+    schema_for(document, &parent)?
+        .variants()
+        .find_map(|object| {
+            let member = object.own_property(&name)?;
+            Some(Owner { object, member })
+        })
+}
+
+/// The first schema for the value at `pointer`, found by walking down from the root.
+pub(crate) fn schema_for<'d>(document: &'d Value, pointer: &Pointer) -> Option<View<'d>> {
     let mut schema = View::root(document).resolve();
-    for segment in parent.segments() {
+    for segment in pointer.segments() {
         let mut variants = schema.variants();
         schema = variants.find_map(|variant| variant.member_or_element(&segment))?;
         schema = schema.resolve();
     }
-    schema.variants().find_map(|object| {
-        let member = object.own_property(&name)?;
-        Some(Owner { object, member })
-    })
+    Some(schema)
 }
 
 /// Returns true if any schema for the object around `pointer` requires the member at it. All

@@ -30,7 +30,9 @@ pub use view::{Child, ChildKey, View};
 
 pub(crate) use describe::{describe, key};
 pub(crate) use fast_path::BYTE_MASKS;
-pub(crate) use lookup::{allowed_names, declarations, holders, is_required, member, owner};
+pub(crate) use lookup::{
+    allowed_names, declarations, holders, is_required, member, owner, schema_for,
+};
 pub(crate) use misspelt::{CallSchema, KeySpelling};
 
 use expected_cache::ExpectedCache;
@@ -41,7 +43,7 @@ use options::BuiltValidator;
 use crate::limits::{WORK_FAST_PATH, WORK_VERDICT};
 use crate::report::{Expected, JsonType, SharedExpected, Types};
 use crate::tree::{Node, Tree, step};
-use crate::validate::{Fault, TreeJson, bounded, faults, with_assumptions};
+use crate::validate::{Fault, TreeJson, bounded, faults, fits, with_assumptions};
 
 /// A compiled schema; cheap to clone, shared between threads.
 ///
@@ -382,6 +384,22 @@ pub(crate) struct FoundFaults {
     pub(crate) more: usize,
     /// True if the validator came to its end; else there may be more faults.
     pub(crate) finished: bool,
+}
+
+impl FoundFaults {
+    /// A list that is known to be complete.
+    pub(crate) fn all(faults: Vec<Fault>) -> Self {
+        Self {
+            faults,
+            more: 0,
+            finished: true,
+        }
+    }
+
+    /// Returns true if a list of at most `most` faults would be the same.
+    pub(crate) fn fits(&self, most: usize) -> bool {
+        self.more == 0 && fits(&self.faults, most)
+    }
 }
 
 /// What the fast path says of a value.

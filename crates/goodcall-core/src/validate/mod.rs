@@ -132,6 +132,22 @@ pub(crate) fn faults<'e>(
     (kept, more)
 }
 
+/// Returns true if [`faults`] with this limit would have made the same list. An unknown key counts as
+/// much as a fault.
+pub(crate) fn fits(faults: &[Fault], most: usize) -> bool {
+    let mut left = most;
+    faults.iter().all(|fault| {
+        let (size, inner_fits) = match &fault.kind {
+            FaultKind::UnknownKeys(keys) => (keys.len(), true),
+            FaultKind::NoBranch(branches) => (1, branches.iter().all(|inner| fits(inner, most))),
+            _ => (1, true),
+        };
+        let rest = left.checked_sub(size);
+        left = rest.unwrap_or(0);
+        rest.is_some() && inner_fits
+    })
+}
+
 /// Returns true if the validator produced this error after its budget ran out, so that it may be
 /// spurious. A union error is still trustworthy if any branch error predates exhaustion, because
 /// the union is visited first.

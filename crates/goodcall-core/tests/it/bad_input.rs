@@ -493,3 +493,28 @@ fn backslash_at_the_end_of_a_key_is_within_the_text() {
         }
     }
 }
+
+#[test]
+fn invalid_call_is_refused_when_no_issues_are_wanted() {
+    let schema = json!({"type": "object", "required": ["path"], "additionalProperties": false,
+        "properties": {"path": {"type": "string"}}});
+    let schema = Schema::compile(&schema).unwrap();
+    for policy in [Policy::strict(), Policy::safe(), Policy::eager()] {
+        let limits = Limits::default().max_issues(0);
+        let gate = Gate::new(&schema).policy(policy).limits(limits);
+        for raw in [
+            r#"{"path": {"a": 1}, "other": 1}"#,
+            "{}",
+            "",
+            "null",
+            "7",
+            "[]",
+        ] {
+            assert!(matches!(gate.check(raw), Verdict::Bad(_)), "{raw}");
+        }
+        let Verdict::Bad(bad) = gate.check("{}") else {
+            panic!("a required member is missing");
+        };
+        assert_eq!((bad.reason, bad.issues.len()), (Reason::WrongShape, 0));
+    }
+}

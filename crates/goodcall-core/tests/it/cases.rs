@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::support::{Case, run_folder};
 use goodcall_core::{
-    Change, CutKind, Explain, Gate, Issue, IssueKind, Policy, ReadOptions, Schema, StopReason,
-    Style, Verdict, read,
+    Change, CutKind, Explain, Gate, Issue, IssueKind, Limits, Policy, ReadOptions, Schema,
+    StopReason, Style, Verdict, read,
 };
 
 const INPUTS: [&str; 7] = [
@@ -72,6 +72,13 @@ fn check(case: &Case) -> BTreeMap<String, String> {
         .stop(stop(case))
         .tool(&tool);
     let verdict = gate.check(&raw);
+    // The verdict does not depend on how much is said about it.
+    let limits = Limits::default().max_issues(0);
+    let short = gate.clone().limits(limits).check(&raw);
+    assert_eq!(short.name(), verdict.name(), "{}", case.name);
+    if let (Verdict::Bad(short), Verdict::Bad(bad)) = (&short, &verdict) {
+        assert_eq!(short.reason, bad.reason, "{}", case.name);
+    }
     let mut out = BTreeMap::new();
     let warnings = lines(schema.warnings(), ToString::to_string);
     out.insert("warnings".to_owned(), warnings);

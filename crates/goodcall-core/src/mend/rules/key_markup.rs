@@ -1,5 +1,7 @@
 //! Renames `</path>path` to `path`.
 
+use std::borrow::Cow;
+
 use crate::mend::site::{Proposals, Site};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::validate::FaultKind;
@@ -68,8 +70,11 @@ const ELEMENTS: [&str; 14] = [
 ];
 
 /// The key without tags, emphasis, quotes and colons around it.
-fn without(key: &str) -> String {
+fn without(key: &str) -> Cow<'_, str> {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '*' | '`' | '"' | '\'' | ':');
+    if !key.contains('<') {
+        return Cow::Borrowed(key.trim_matches(is_mark));
+    }
     let mut name = String::with_capacity(key.len());
     let mut opened = Vec::new();
     let mut rest = key;
@@ -93,8 +98,8 @@ fn without(key: &str) -> String {
     // `<not>path` and `<=price` say something about the key.
     let is_element = |tag: &&str| *tag == name || ELEMENTS.contains(tag);
     if opened.iter().all(is_element) {
-        name.to_owned()
+        Cow::Owned(name.to_owned())
     } else {
-        key.to_owned()
+        Cow::Borrowed(key)
     }
 }

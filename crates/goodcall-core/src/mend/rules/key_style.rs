@@ -39,7 +39,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
             if twins > 1 {
                 return;
             }
-            for (key, sent, _) in site.undeclared() {
+            for &(key, sent, _) in site.undeclared() {
                 if same_name(sent, name)
                     && let Some(others) = others(site)
                 {
@@ -64,7 +64,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                 return;
             };
             let mut fitting = site.absent().filter(|name| same_name(name, sent));
-            let rivals = site.undeclared().into_iter();
+            let rivals = site.undeclared().iter();
             if let (Some(name), None) = (fitting.next(), fitting.next())
                 && rivals.filter(|(_, key, _)| same_name(key, name)).count() == 1
             {
@@ -84,7 +84,7 @@ fn others(site: &Site<'_>) -> Option<Vec<Edit>> {
         free.entry(bare(name)).or_default().push(name);
     }
     let mut edits = Vec::new();
-    for (key, sent, _) in site.undeclared() {
+    for &(key, sent, _) in site.undeclared() {
         let Some(names) = free.get_mut(&bare(sent)) else {
             continue;
         };

@@ -29,7 +29,7 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     match &site.fault.kind {
         FaultKind::Required(name) => {
-            for (key, sent, _) in site.undeclared() {
+            for &(key, sent, _) in site.undeclared() {
                 if meant(site, sent) == Some(name) {
                     out.edits(&RULE, [site.rename(key, sent, name)]);
                 }
@@ -38,7 +38,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         FaultKind::UnknownKeys(_) => {
             let found = site.unknown().and_then(|(sent, key, _)| {
                 let name = meant(site, sent)?;
-                let rivals = site.undeclared().into_iter();
+                let rivals = site.undeclared().iter();
                 let rivals = rivals.filter(|(_, key, _)| meant(site, key) == Some(name));
                 (rivals.count() == 1).then(|| site.rename(key, sent, name))
             });

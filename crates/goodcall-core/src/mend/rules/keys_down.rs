@@ -44,7 +44,7 @@ fn into_missing(site: &Site<'_>, name: &str, out: &mut Proposals) {
         place: place.clone(),
         value: NewValue::empty_object(),
     }];
-    for (key, sent, _) in site.undeclared() {
+    for &(key, sent, _) in site.undeclared() {
         if !inner.contains_key(sent) {
             continue;
         }

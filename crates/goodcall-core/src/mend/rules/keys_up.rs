@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{schema_echo, wrapped_arguments};
 use crate::limits::MEND_WIDTH;
-use crate::mend::site::{Proposals, Site};
+use crate::mend::site::{Proposal, Proposals, Site};
 use crate::names::{bare, is_envelope_key};
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::schema::View;
@@ -53,13 +53,22 @@ const PLAIN: [&str; 16] = [
 ];
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    if site.node.kind() != Kind::Object
-        || site.node.len() > MEND_WIDTH
+    if site.node.kind() != Kind::Object || site.node.len() > MEND_WIDTH {
+        return;
+    }
+    let found = proposals(site);
+    // Other rules take the arguments out of an envelope, and out of an echo of the schema.
+    if found.is_empty()
         || wrapped_arguments::inner(site).is_some()
         || schema_echo::members(site).is_some()
     {
         return;
     }
+    out.0.extend(found);
+}
+
+fn proposals(site: &Site<'_>) -> Vec<Proposal> {
+    let mut found = Vec::new();
     match &site.fault.kind {
         FaultKind::Required(name) => {
             let mut members = site.node.members();
@@ -70,30 +79,31 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
                     continue;
                 }
                 match site.property(outer) {
-                    None => out.0.extend(all(site, key, outer, inner)),
-                    Some(schema) => out.0.extend(one(site, outer, inner, name, schema)),
+                    None => found.extend(all(site, key, outer, inner)),
+                    Some(schema) => found.extend(one(site, outer, inner, name, schema)),
                 }
             }
         }
         FaultKind::UnknownKeys(_) => {
             if let Some((outer, key, inner)) = site.unknown() {
-                out.0.extend(all(site, key, outer, inner));
+                found.extend(all(site, key, outer, inner));
             }
         }
         _ => {}
     }
+    found
 }
 
-type Found = Option<crate::mend::site::Proposal>;
+type Found = Option<Proposal>;
 
 /// Proposes to move up all members of an undeclared object and to remove the object.
 fn all(site: &Site<'_>, key: Id, outer: &str, inner: Node<'_>) -> Found {
-    if is_foreign(site, outer) || !PLAIN.contains(&bare(outer).as_str()) {
+    let wide = inner.len() > MEND_WIDTH || inner.is_empty() || inner.kind() != Kind::Object;
+    if wide || !PLAIN.contains(&bare(outer).as_str()) || is_foreign(site, outer) {
         return None;
     }
-    let wide = inner.len() > MEND_WIDTH || inner.is_empty() || inner.kind() != Kind::Object;
     let movable = |name| site.declares(name) && site.node.get(name).is_none();
-    if wide || !inner.members().all(|(name, _)| movable(name)) {
+    if !inner.members().all(|(name, _)| movable(name)) {
         return None;
     }
     let mut edits = Vec::with_capacity(inner.len() + 1);

@@ -99,7 +99,7 @@ fn was_sent(site: &Site<'_>, name: &str, property: View<'_>) -> bool {
         return true;
     }
     let meant = Meant::of(name, property);
-    let beside = site.undeclared().into_iter().any(|(_, key, value)| {
+    let beside = site.undeclared().iter().any(|&(_, key, value)| {
         is_envelope_key(key, site.context.tool)
             || meant.is_member(key, value)
             || meant.holds(value, SEARCHED_LEVELS)

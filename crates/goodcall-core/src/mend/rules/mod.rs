@@ -110,12 +110,17 @@ const RULE_ENTRIES: &[RuleEntry] = entries![
 ];
 
 /// A subset of [`RULE_ENTRIES`], one bit per rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RuleSet(u64);
 
 const _: () = assert!(RULE_ENTRIES.len() <= 64);
 
 impl RuleSet {
+    /// These rules without others.
+    pub(crate) fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
     /// Collects the proposals of these rules for a fault.
     pub(crate) fn propose(self, site: &Site<'_>, out: &mut Proposals) {
         // Two faults are not the validator's, and one rule answers each.

@@ -49,8 +49,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let FaultKind::Required(name) = &site.fault.kind else {
         return;
     };
-    let sent = site.undeclared();
-    let ([(key, sent, value)], Some(object)) = (sent.as_slice(), site.subschema()) else {
+    let ([(key, sent, value)], Some(object)) = (site.undeclared(), site.subschema()) else {
         return;
     };
     let mut missing = object

@@ -49,9 +49,8 @@ fn holds_arguments(value: Node<'_>) -> bool {
 
 /// Returns true if an undeclared member of the object names another tool.
 pub(super) fn names_another(site: &Site<'_>) -> bool {
-    let mut names = ENVELOPE_NAMES.iter().filter(|key| !site.declares(key));
-    names.any(|key| {
+    ENVELOPE_NAMES.iter().any(|key| {
         let text = site.node.get(key).and_then(Node::as_str);
-        text.is_some() && text != site.context.tool
+        text.is_some() && text != site.context.tool && !site.declares(key)
     })
 }
