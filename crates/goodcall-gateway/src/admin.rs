@@ -7,6 +7,7 @@ use goodcall_server::{
     AdminReach, AdminSource, MOST_REQUESTS, PageData, admin_not_found, answer_admin,
 };
 use http::{Request, Response};
+use prometheus_client::registry::Registry;
 use tokio::net::TcpStream;
 
 use crate::proxy::{Body, LiveState, SharedState, full};
@@ -54,11 +55,11 @@ impl AdminSource for SharedState {
         self.readiness.check(connect_any(&live)).await
     }
 
-    fn metrics(&self) -> String {
+    fn metrics(&self) -> &Registry {
         #[cfg(feature = "store")]
         self.metrics
             .set_store(self.live().store.as_ref().map(|store| store.figures()));
-        self.metrics.text()
+        self.metrics.registry()
     }
 
     /// Returns the requests of all gateways where they share a store.

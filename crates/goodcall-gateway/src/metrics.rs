@@ -347,10 +347,7 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &self.registry)
-            .expect("writing into a string does not fail");
-        text
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
     }
 }

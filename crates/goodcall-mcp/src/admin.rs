@@ -191,13 +191,6 @@ impl ProxyMetrics {
         let seconds = record.latency_ms / 1000.0;
         self.times.get_or_create(&label).observe(seconds);
     }
-
-    fn text(&self) -> String {
-        let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &self.registry)
-            .expect("writing into a string does not fail");
-        text
-    }
 }
 
 fn call_times() -> Histogram {
@@ -215,8 +208,8 @@ impl AdminSource for ProxyAdmin {
         self.readiness.check(self.server.readiness()).await
     }
 
-    fn metrics(&self) -> String {
-        self.metrics.text()
+    fn metrics(&self) -> &Registry {
+        &self.metrics.registry
     }
 
     async fn requests(&self, after: u64) -> PageData {

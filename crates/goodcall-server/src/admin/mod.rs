@@ -13,6 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
+use prometheus_client::registry::Registry;
 use sha2::{Digest, Sha256};
 
 use crate::same_site::is_cross_site;
@@ -33,8 +34,8 @@ pub trait AdminSource: Send + Sync {
     fn token(&self) -> Option<String>;
     /// Returns why the server cannot do its work.
     fn readiness(&self) -> impl Future<Output = Result<(), String>> + Send;
-    /// The metrics, as OpenMetrics text.
-    fn metrics(&self) -> String;
+    /// The metrics, up to date.
+    fn metrics(&self) -> &Registry;
     /// What the page shows of the requests after the one with the number `after`.
     fn requests(&self, after: u64) -> impl Future<Output = PageData> + Send;
 }
@@ -75,7 +76,7 @@ pub async fn answer_admin<B: Sync>(
     Some(match request.uri().path() {
         "/metrics" => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            reply(StatusCode::OK, kind, source.metrics())
+            reply(StatusCode::OK, kind, open_metrics(source.metrics()))
         }
         "/goodcall/requests" => {
             let query = request.uri().query();
@@ -85,6 +86,13 @@ pub async fn answer_admin<B: Sync>(
         }
         _ => page::page(),
     })
+}
+
+fn open_metrics(metrics: &Registry) -> String {
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, metrics)
+        .expect("writing into a string does not fail");
+    text
 }
 
 /// Who can connect to the listener of a server's own paths.

@@ -228,11 +228,20 @@ impl<'d> PlacedPiece<'d> {
         let call = self.calls.first()?;
         Some((call.decision, call.place?))
     }
+
+    /// Returns true if the fragment is of this kind, and the arguments of its call were replaced.
+    fn is_replaced(&self, kind: PieceKind) -> bool {
+        let first = self.calls.first();
+        self.piece.kind == kind && first.is_some_and(|call| call.decision.arguments.is_some())
+    }
 }
 
-/// What a held event is written with.
+/// An event that was held, and what it is written with.
 #[derive(Debug)]
-pub(crate) struct HeldContext<'d> {
+pub(crate) struct HeldEvent<'d> {
+    pub(crate) event: &'d SseEvent,
+    /// The fragments of calls in it.
+    pub(crate) pieces: &'d [PlacedPiece<'d>],
     pub(crate) exchange: &'d Exchange,
     /// True if a call of the message changes.
     pub(crate) changed: bool,
@@ -250,7 +259,7 @@ pub(crate) struct HeldContext<'d> {
     pub(crate) repairs: RefCell<Vec<&'static str>>,
 }
 
-impl HeldContext<'_> {
+impl HeldEvent<'_> {
     fn note_repair(&self, name: &'static str) {
         self.repairs.borrow_mut().push(name);
     }
@@ -450,13 +459,7 @@ pub(crate) trait Protocol: CloneProtocol + Decoder {
     }
 
     /// Writes a held event with the calls in it as they were decided.
-    fn write_held(
-        &mut self,
-        event: &SseEvent,
-        pieces: &[PlacedPiece<'_>],
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    );
+    fn write_held(&mut self, held: &HeldEvent<'_>, out: &mut EventWriter);
 
     /// Writes a call that has no events of its own.
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter);

@@ -21,7 +21,7 @@ use super::text_call_finder::{ScannedText, TextCallFinder};
 use super::usage::Usage;
 use crate::call::RawCall;
 use crate::protocol::{
-    CallKey, EventKind, EventWriter, FoundFragment, HeldContext, LateCall, Piece, PieceKind,
+    CallKey, EventKind, EventWriter, FoundFragment, HeldEvent, LateCall, Piece, PieceKind,
     PlacedCall, PlacedPiece, Protocol, StreamHead,
 };
 use crate::sse::SseEvent;

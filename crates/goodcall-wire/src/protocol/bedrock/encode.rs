@@ -110,28 +110,20 @@ impl Protocol for Bedrock {
         });
     }
 
-    fn write_held(
-        &mut self,
-        event: &SseEvent,
-        pieces: &[PlacedPiece<'_>],
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    ) {
-        let [placed] = pieces else {
-            return write_stop(event, context, out);
+    fn write_held(&mut self, held: &HeldEvent<'_>, out: &mut EventWriter) {
+        let [placed] = held.pieces else {
+            return write_stop(held, out);
         };
         let Some((call, place)) = placed.call() else {
             return;
         };
-        let kind = placed.piece.kind;
-        if call.arguments.is_some() {
-            match kind {
-                PieceKind::Part => return,
-                PieceKind::End => write_arguments(call, place, out),
-                PieceKind::Begin | PieceKind::Whole => {}
-            }
+        if placed.is_replaced(PieceKind::Part) {
+            return;
         }
-        write_edited(event, out, |root, splice| {
+        if placed.is_replaced(PieceKind::End) {
+            write_arguments(call, place, out);
+        }
+        write_edited(held.event, out, |root, splice| {
             let Some((_, inner)) = event_of(root) else {
                 return Edited::Forward;
             };
@@ -144,7 +136,7 @@ impl Protocol for Bedrock {
             }
             Edited::Forward
         });
-        if kind == PieceKind::End {
+        if placed.piece.kind == PieceKind::End {
             self.write_further_calls(placed, out);
         }
     }
@@ -220,11 +212,11 @@ impl Bedrock {
     }
 }
 
-fn write_stop(event: &SseEvent, context: &HeldContext<'_>, out: &mut EventWriter) {
-    write_edited(event, out, |root, splice| {
+fn write_stop(held: &HeldEvent<'_>, out: &mut EventWriter) {
+    write_edited(held.event, out, |root, splice| {
         if let Some((_, stop)) = event_of(root) {
-            context.set_stop_reason(&STOP, (stop, "stopReason"), splice);
-            context.exchange.append_report(stop, splice);
+            held.set_stop_reason(&STOP, (stop, "stopReason"), splice);
+            held.exchange.append_report(stop, splice);
         }
         Edited::Forward
     });

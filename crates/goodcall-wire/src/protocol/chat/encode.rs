@@ -180,36 +180,30 @@ impl Protocol for Chat {
         });
     }
 
-    fn write_held(
-        &mut self,
-        event: &SseEvent,
-        pieces: &[PlacedPiece<'_>],
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    ) {
-        if !context.is_last && !context.changed {
-            return self.forward(context.exchange, event, out);
+    fn write_held(&mut self, held: &HeldEvent<'_>, out: &mut EventWriter) {
+        if !held.is_last && !held.changed {
+            return self.forward(held.exchange, held.event, out);
         }
-        write_edited(event, out, |root, splice| {
-            let edited = self.continue_message(context.exchange, root, splice);
+        write_edited(held.event, out, |root, splice| {
+            let edited = self.continue_message(held.exchange, root, splice);
             let Some((choice, delta)) = delta_of(root) else {
                 return edited;
             };
             let reason = finish_reason(choice);
             if reason.is_some()
-                && context.has_decisions
+                && held.has_decisions
                 && let Some(reason) = self.stop_reasons().corrected(reason, self.places.taken())
             {
                 if self.places.taken() > 0 {
-                    context.note_repair("finish_reason");
+                    held.note_repair("finish_reason");
                 }
                 splice.set(choice, "finish_reason", &quoted(reason));
             }
-            if edited == Edited::LeaveOut || !context.changed || pieces.is_empty() {
+            if edited == Edited::LeaveOut || !held.changed || held.pieces.is_empty() {
                 return edited;
             }
-            let written = pieces.iter();
-            let written = written.flat_map(|placed| self.written_piece(event.data(), placed));
+            let written = held.pieces.iter();
+            let written = written.flat_map(|placed| self.written_piece(held.event.data(), placed));
             let list: Vec<_> = written.collect();
             let key = calls_key(self.is_legacy());
             match delta.get(key) {

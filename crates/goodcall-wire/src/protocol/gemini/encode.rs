@@ -154,17 +154,12 @@ impl Protocol for Gemini {
         });
     }
 
-    fn write_held(
-        &mut self,
-        event: &SseEvent,
-        pieces: &[PlacedPiece<'_>],
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    ) {
-        write_edited(event, out, |root, splice| {
-            self.continue_reply(context.exchange, root, splice);
-            if let Some(list) = parts_list(root).filter(|_| context.changed && !pieces.is_empty()) {
-                let mut placed = pieces.iter();
+    fn write_held(&mut self, held: &HeldEvent<'_>, out: &mut EventWriter) {
+        write_edited(held.event, out, |root, splice| {
+            self.continue_reply(held.exchange, root, splice);
+            if let Some(list) = parts_list(root).filter(|_| held.changed && !held.pieces.is_empty())
+            {
+                let mut placed = held.pieces.iter();
                 let written = list.elements().filter_map(|part| {
                     let sent = part.written();
                     match part.get("functionCall").and_then(|_| placed.next()) {
@@ -174,15 +169,15 @@ impl Protocol for Gemini {
                 });
                 let mut written: Vec<_> = written.collect();
                 if written.is_empty() {
-                    if !context.is_last {
+                    if !held.is_last {
                         return Edited::LeaveOut;
                     }
                     written.push(r#"{"text":""}"#.to_owned());
                 }
                 splice.replace(list.span(), format!("[{}]", written.join(",")));
             }
-            if context.is_last {
-                context.exchange.append_report(root, splice);
+            if held.is_last {
+                held.exchange.append_report(root, splice);
             }
             Edited::Forward
         });

@@ -122,41 +122,33 @@ impl Protocol for Messages {
         });
     }
 
-    fn write_held(
-        &mut self,
-        event: &SseEvent,
-        pieces: &[PlacedPiece<'_>],
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    ) {
-        let [placed] = pieces else {
-            return write_message_delta(event, context, out);
+    fn write_held(&mut self, held: &HeldEvent<'_>, out: &mut EventWriter) {
+        let [placed] = held.pieces else {
+            return write_message_delta(held, out);
         };
         let Some((decision, place)) = placed.call() else {
             return;
         };
-        let (kind, whole) = (placed.piece.kind, decision.arguments.is_some());
-        if whole {
-            match kind {
-                PieceKind::Part => return,
-                PieceKind::End => write_arguments(decision, place, out),
-                PieceKind::Begin | PieceKind::Whole => {}
-            }
+        if placed.is_replaced(PieceKind::Part) {
+            return;
         }
-        write_edited(event, out, |root, splice| {
+        if placed.is_replaced(PieceKind::End) {
+            write_arguments(decision, place, out);
+        }
+        write_edited(held.event, out, |root, splice| {
             set_index(splice, root, "index", place);
             if let Some(block) = root.get("content_block") {
                 set_text(splice, block, "id", decision.id());
                 if decision.verdict != CallVerdict::Unjudged || decision.call.alias.is_some() {
                     set_text(splice, block, "name", &decision.call.name);
                 }
-                if whole {
+                if decision.arguments.is_some() {
                     splice.set(block, "input", "{}");
                 }
             }
             Edited::Forward
         });
-        if kind == PieceKind::End {
+        if placed.piece.kind == PieceKind::End {
             self.write_further_calls(placed, out);
         }
     }
@@ -244,14 +236,14 @@ impl Messages {
     }
 }
 
-fn write_message_delta(event: &SseEvent, context: &HeldContext<'_>, out: &mut EventWriter) {
-    let exchange = context.exchange;
-    write_edited(event, out, |root, splice| {
+fn write_message_delta(held: &HeldEvent<'_>, out: &mut EventWriter) {
+    let exchange = held.exchange;
+    write_edited(held.event, out, |root, splice| {
         if let Some(delta) = root.get("delta") {
-            context.set_stop_reason(&MESSAGES_STOP, (delta, "stop_reason"), splice);
+            held.set_stop_reason(&MESSAGES_STOP, (delta, "stop_reason"), splice);
         }
         if let Some(usage) = root.get("usage").filter(|_| !exchange.usage.is_empty()) {
-            exchange.write_usage(usage, context.usage, splice);
+            exchange.write_usage(usage, held.usage, splice);
         }
         exchange.append_report(root, splice);
         Edited::Forward

@@ -112,20 +112,14 @@ impl Protocol for Ollama {
         write_spliced(event, Splice::new(event.data()), out);
     }
 
-    fn write_held(
-        &mut self,
-        event: &SseEvent,
-        pieces: &[PlacedPiece<'_>],
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    ) {
-        write_edited(event, out, |root, splice| {
+    fn write_held(&mut self, held: &HeldEvent<'_>, out: &mut EventWriter) {
+        write_edited(held.event, out, |root, splice| {
             let message = root.get("message");
             let list = message.and_then(|message| message.get("tool_calls"));
-            if let Some((message, list)) = message.zip(list).filter(|_| context.changed) {
+            if let Some((message, list)) = message.zip(list).filter(|_| held.changed) {
                 let calls = list.elements();
                 let calls = calls.filter(|call| call.get("function").is_some());
-                let written = calls.zip(pieces);
+                let written = calls.zip(held.pieces);
                 let written = written.filter_map(|(call, placed)| written_call(call, placed));
                 let written: Vec<_> = written.collect();
                 if written.is_empty() {
@@ -134,8 +128,8 @@ impl Protocol for Ollama {
                     splice.replace(list.span(), format!("[{}]", written.join(",")));
                 }
             }
-            if context.is_last {
-                let exchange = context.exchange;
+            if held.is_last {
+                let exchange = held.exchange;
                 exchange.write_usage(root, &Usage::default(), splice);
                 exchange.append_report(root, splice);
             }

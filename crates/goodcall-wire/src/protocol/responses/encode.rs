@@ -203,17 +203,11 @@ impl Protocol for Responses {
         });
     }
 
-    fn write_held(
-        &mut self,
-        event: &SseEvent,
-        pieces: &[PlacedPiece<'_>],
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    ) {
-        let [placed] = pieces else {
-            return self.write_completed(event, context, out);
+    fn write_held(&mut self, held: &HeldEvent<'_>, out: &mut EventWriter) {
+        let [placed] = held.pieces else {
+            return self.write_completed(held, out);
         };
-        self.client.changed |= context.changed && placed.first;
+        self.client.changed |= held.changed && placed.first;
         let number = placed.piece.number;
         let Some((call, place)) = placed.call() else {
             self.client.changed = true;
@@ -225,7 +219,7 @@ impl Protocol for Responses {
             self.write_begin(own, call, place, out);
             self.client.changed = true;
         }
-        self.write_piece(event, placed, (call, place), out);
+        self.write_piece(held.event, placed, (call, place), out);
         if kind == PieceKind::End {
             self.client.changed |= placed.calls.len() > 1;
             self.write_further_calls(placed, out);
@@ -472,19 +466,14 @@ impl Responses {
     }
 
     /// Writes the last event, which repeats all items that the client has.
-    fn write_completed(
-        &mut self,
-        event: &SseEvent,
-        context: &HeldContext<'_>,
-        out: &mut EventWriter,
-    ) {
-        let exchange = context.exchange;
-        write_edited(event, out, |root, splice| {
+    fn write_completed(&mut self, held: &HeldEvent<'_>, out: &mut EventWriter) {
+        let exchange = held.exchange;
+        write_edited(held.event, out, |root, splice| {
             self.count(root, splice);
             let Some(response) = root.get("response") else {
                 return Edited::Forward;
             };
-            self.add_late(context);
+            self.add_late(held);
             if self.client.changed {
                 self.client.items.sort_by_key(|(place, _)| *place);
                 let items = self.client.items.iter().map(|(_, item)| item.as_str());
@@ -492,7 +481,7 @@ impl Responses {
                 splice.set(response, "output", &format!("[{items}]"));
             }
             if let Some(usage) = response.get("usage") {
-                exchange.write_usage(usage, context.usage, splice);
+                exchange.write_usage(usage, held.usage, splice);
             }
             if exchange.request.is_stored {
                 self.client.last_id = response_id(root);
@@ -508,7 +497,7 @@ impl Responses {
     }
 
     /// Adds the items that are only in the last event, each call as it was decided.
-    fn add_late(&mut self, context: &HeldContext<'_>) {
+    fn add_late(&mut self, held: &HeldEvent<'_>) {
         for item in std::mem::take(&mut self.history) {
             let number = match item {
                 HistoryItem::Late(item) => {
@@ -518,7 +507,7 @@ impl Responses {
                 HistoryItem::Call(CallKey::Late(number)) => number,
                 _ => continue,
             };
-            let late = context.late.iter().find(|(late, _)| *late == number);
+            let late = held.late.iter().find(|(late, _)| *late == number);
             let sent = &self.late[number];
             let item = match late {
                 Some((_, LateCall::Text(decision))) => ResponsesForm.text_block(decision),

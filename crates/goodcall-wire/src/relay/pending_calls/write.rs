@@ -123,7 +123,9 @@ impl PendingCalls {
             unjudged_place: places.unjudged.get(&piece.number).copied(),
         });
         let placed: Vec<_> = placed.collect();
-        let context = HeldContext {
+        let held = HeldEvent {
+            event,
+            pieces: &placed,
             exchange,
             changed: places.changed,
             is_last,
@@ -133,8 +135,8 @@ impl PendingCalls {
             late: late_calls(&self.decided, &self.decisions),
             repairs: RefCell::default(),
         };
-        self.protocol.write_held(event, &placed, &context, out);
-        let repairs = context.repairs.into_inner();
+        self.protocol.write_held(&held, out);
+        let repairs = held.repairs.into_inner();
         for name in repairs {
             exchange.note_repair(name);
         }
