@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Response, StatusCode, Url};
+use reqwest::{Client, Method, Request, Response, StatusCode, Url};
 
 use crate::login::{ActiveLogin, LoginStore};
 
@@ -163,37 +163,36 @@ impl Upstream {
         }
         let login = self.login.as_ref();
         let login = login.filter(|_| !all.contains_key(AUTHORIZATION));
-        let Some(login) = login else {
-            return self.send_once(method, url, all, body).await;
-        };
-        let Some(token) = login.header().await else {
-            return self.send_once(method, url, all, body).await;
-        };
-        all.insert(AUTHORIZATION, token.clone());
-        let first = self.send_once(method.clone(), url.clone(), all.clone(), body.clone());
-        let response = first.await?;
-        if response.status() != StatusCode::UNAUTHORIZED {
-            return Ok(response);
-        }
-        let Some(token) = login.other_header(&token).await else {
-            return Ok(response);
-        };
-        all.insert(AUTHORIZATION, token);
-        self.send_once(method, url, all, body).await
-    }
-
-    async fn send_once(
-        &self,
-        method: Method,
-        url: Url,
-        headers: HeaderMap,
-        body: Option<Vec<u8>>,
-    ) -> reqwest::Result<Response> {
-        let mut request = self.client.request(method, url).headers(headers);
+        let mut request = self.client.request(method, url).headers(all);
         if let Some(body) = body {
             request = request.body(body);
         }
-        request.send().await
+        let request = request.build()?;
+        if let Some(login) = login
+            && let Some(token) = login.header().await
+        {
+            return self.send_with_token(request, login, token).await;
+        }
+        self.client.execute(request).await
+    }
+
+    /// Sends a request with a token, and once more with another if the server refuses this one.
+    async fn send_with_token(
+        &self,
+        mut request: Request,
+        login: &ActiveLogin,
+        token: HeaderValue,
+    ) -> reqwest::Result<Response> {
+        request.headers_mut().insert(AUTHORIZATION, token.clone());
+        let mut again = request.try_clone().expect("the body is bytes");
+        let response = self.client.execute(request).await?;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && let Some(token) = login.other_header(&token).await
+        {
+            again.headers_mut().insert(AUTHORIZATION, token);
+            return self.client.execute(again).await;
+        }
+        Ok(response)
     }
 
     /// Requests a public document of the same origin. It is asked for without the headers and the
