@@ -59,12 +59,7 @@ fn page(rule: &Rule) -> String {
         reason(rule),
         rule.why,
     );
-    if !rule.not_when.is_empty() {
-        out += "\nNot applied when:\n";
-        for case in rule.not_when {
-            out += &format!("- {case}\n");
-        }
-    }
+    out += &exceptions(rule, "\nNot applied when:\n");
     out + &format!("\nExample:\n{}", example(rule))
 }
 
@@ -80,15 +75,19 @@ fn markdown(rules: &[Rule]) -> String {
             reason(rule),
             rule.why,
         );
-        if !rule.not_when.is_empty() {
-            out += "\n### Not applied when\n\n";
-            for case in rule.not_when {
-                out += &format!("- {case}\n");
-            }
-        }
+        out += &exceptions(rule, "\n### Not applied when\n\n");
         out += &format!("\n### Example\n\n````text\n{}\n````", example(rule));
     }
     out
+}
+
+/// When a rule is not applied, as a list below its heading; nothing if there is no such case.
+fn exceptions(rule: &Rule, heading: &str) -> String {
+    if rule.not_when.is_empty() {
+        return String::new();
+    }
+    let cases = rule.not_when.iter().map(|case| format!("- {case}\n"));
+    format!("{heading}{}", cases.collect::<String>())
 }
 
 fn example(rule: &Rule) -> String {
