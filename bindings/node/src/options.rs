@@ -78,14 +78,6 @@ pub(crate) fn scope(name: Option<&str>) -> Result<TextCallScope> {
 
 /// Reads how a message ended.
 pub(crate) fn stop(name: Option<&str>) -> Result<StopReason> {
-    match name {
-        None | Some("unknown") => Ok(StopReason::Unknown),
-        Some("finished") => Ok(StopReason::Finished),
-        Some("cut_off") => Ok(StopReason::CutOff),
-        Some(other) => {
-            let message =
-                format!("unknown stop reason `{other}`: expected unknown, finished or cut_off");
-            Err(coded(ErrorCode::BadOption)(message))
-        }
-    }
+    let stop = name.map_or(Ok(StopReason::Unknown), str::parse);
+    stop.map_err(coded(ErrorCode::BadOption))
 }

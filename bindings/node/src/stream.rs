@@ -1,6 +1,6 @@
 //! `Stream`: calls that arrive in fragments.
 
-use goodcall_core::{Explain, StopReason};
+use goodcall_core::Explain;
 use goodcall_wire::{Assembler, CallUpdate, Provider};
 use napi_derive::napi;
 use serde::Serialize;
@@ -83,11 +83,7 @@ impl Stream {
     /// How the message ended: `unknown`, `finished` or `cut_off`.
     #[napi]
     pub fn stop(&self) -> &'static str {
-        match self.assembler.stop() {
-            StopReason::Finished => "finished",
-            StopReason::CutOff => "cut_off",
-            _ => "unknown",
-        }
+        self.assembler.stop().name()
     }
 }
 

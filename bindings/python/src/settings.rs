@@ -48,14 +48,6 @@ pub(crate) fn policies(given: Option<&Bound<'_, PyAny>>) -> PyResult<Policies> {
 
 /// Reads how a message ended: goodcall's own words, or those of the providers.
 pub(crate) fn stop(py: Python<'_>, name: Option<Text<'_>>) -> PyResult<StopReason> {
-    match name.map(|name| name.0) {
-        None | Some("unknown") => Ok(StopReason::Unknown),
-        Some("finished") => Ok(StopReason::Finished),
-        Some("cut_off") => Ok(StopReason::CutOff),
-        Some(other) => {
-            let message =
-                format!("unknown stop reason `{other}`: expected unknown, finished or cut_off");
-            Err(SETTING.new_err(py, message))
-        }
-    }
+    let stop = name.map_or(Ok(StopReason::Unknown), |Text(name)| name.parse());
+    stop.map_err(|error| SETTING.new_err(py, error))
 }

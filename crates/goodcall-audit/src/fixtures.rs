@@ -195,16 +195,8 @@ impl CallFixture {
     /// # Errors
     /// If the fixture's own definitions or its stop reason cannot be read.
     pub fn judge(&self, tools: &Tools, policies: &Policies) -> Result<ExpectedOutcome, String> {
-        let stop = match self.stop.as_str() {
-            "unknown" => StopReason::Unknown,
-            "finished" => StopReason::Finished,
-            "cut_off" => StopReason::CutOff,
-            other => {
-                return Err(format!(
-                    "unknown stop reason `{other}`: expected unknown, finished or cut_off"
-                ));
-            }
-        };
+        let stop = self.stop.parse::<StopReason>();
+        let stop = stop.map_err(|error| error.to_string())?;
         let judge = CallJudge::new(policies.clone(), Tools::default());
         let offered = if tools.meant(&self.tool).is_some() {
             OfferedTools::Recorded(tools.clone())

@@ -41,14 +41,8 @@ pub fn playground_answer(question: &str) -> String {
 
 fn answer(question: &Question) -> Result<Value, String> {
     let stop = match question.stop.as_str() {
-        "" | "unknown" => StopReason::Unknown,
-        "finished" => StopReason::Finished,
-        "cut_off" => StopReason::CutOff,
-        other => {
-            return Err(format!(
-                "unknown stop reason `{other}`: expected unknown, finished or cut_off"
-            ));
-        }
+        "" => StopReason::Unknown,
+        name => name.parse().map_err(|error| format!("{error}"))?,
     };
     // A schema may have `properties` called `name`; a definition has a schema inside.
     match Tools::read(&question.schema) {

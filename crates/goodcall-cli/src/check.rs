@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use goodcall_core::{Gate, Policies, Policy, SchemaCache, Verdict};
+use goodcall_core::{Gate, Policies, Policy, SchemaCache, StopReason, Verdict};
 use goodcall_wire::{ToolDefinition, Tools};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -141,10 +141,10 @@ impl CheckProtocol<'_> {
             Ok(own) => own,
             Err(error) => return unusable("bad_line", error.to_string()),
         };
-        let stop = match line.stop.as_deref().map(input::stop) {
+        let stop = match line.stop.as_deref().map(str::parse::<StopReason>) {
             None => self.args.stop,
             Some(Ok(stop)) => stop,
-            Some(Err(error)) => return unusable("bad_line", error),
+            Some(Err(error)) => return unusable("bad_line", error.to_string()),
         };
         // Arguments come as text. An object in its place stands for its own text.
         let raw = match serde_json::from_str::<Cow<'_, str>>(line.raw.get()) {

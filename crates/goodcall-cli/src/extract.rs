@@ -36,7 +36,7 @@ pub(crate) struct ExtractArgs {
     #[arg(long)]
     formats: Option<Formats>,
     /// How the model's message ended: unknown, finished, cut_off
-    #[arg(long, default_value = "unknown", value_parser = input::stop)]
+    #[arg(long, default_value = "unknown")]
     stop: StopReason,
     /// The end of the prompt, if the template opens a thought there (<think>)
     #[arg(
@@ -187,10 +187,12 @@ impl ExtractProtocol<'_> {
                 .parse::<TextCallScope>()
                 .map_err(|error| error.to_string())?,
         };
-        let stop = line
-            .stop
-            .as_deref()
-            .map_or(Ok(self.args.stop), input::stop)?;
+        let stop = match line.stop.as_deref() {
+            None => self.args.stop,
+            Some(name) => name
+                .parse::<StopReason>()
+                .map_err(|error| error.to_string())?,
+        };
         let tools = match (line.tools, &self.tools) {
             // An empty list is not an error here: nothing can be called.
             (Some(tools), _) if tools.get().trim() == "[]" => Tools::default(),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, stdin};
 use std::path::{Path, PathBuf};
 
-use goodcall_core::{Formats, Limits, Policies, Policy, StopReason};
+use goodcall_core::{Formats, Limits, Policies, Policy};
 use goodcall_server::ConfigFile;
 
 use crate::CliError;
@@ -35,18 +35,6 @@ pub(crate) fn name(file: Option<&str>) -> &str {
     match file {
         None | Some("-") => "standard input",
         Some(path) => path,
-    }
-}
-
-/// Reads a stop reason.
-pub(crate) fn stop(name: &str) -> Result<StopReason, String> {
-    match name {
-        "unknown" => Ok(StopReason::Unknown),
-        "finished" => Ok(StopReason::Finished),
-        "cut_off" => Ok(StopReason::CutOff),
-        other => Err(format!(
-            "unknown stop reason `{other}`: expected unknown, finished or cut_off"
-        )),
     }
 }
 

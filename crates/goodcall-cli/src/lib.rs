@@ -130,7 +130,7 @@ struct CheckArgs {
     #[arg(long)]
     formats: Option<goodcall_core::Formats>,
     /// How the model's message ended: unknown, finished, cut_off
-    #[arg(long, default_value = "unknown", value_parser = input::stop)]
+    #[arg(long, default_value = "unknown")]
     stop: goodcall_core::StopReason,
     /// Read and write JSON lines
     #[arg(long)]

@@ -87,7 +87,7 @@ pub use snippet::Snippet;
 pub use snippet::clip;
 #[doc(hidden)]
 pub use stable_hash::stable_hash;
-pub use stop::StopReason;
+pub use stop::{StopReason, UnknownStopReason};
 #[doc(hidden)]
 pub use tree::quoted;
 pub use tree::{DeserializeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

@@ -468,20 +468,12 @@ mod stop {
         reason = "serde hands in a reference"
     )]
     pub(super) fn serialize<S: Serializer>(stop: &StopReason, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(match stop {
-            StopReason::Finished => "finished",
-            StopReason::CutOff => "cut_off",
-            _ => "unknown",
-        })
+        to.serialize_str(stop.name())
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<StopReason, D::Error> {
         let name = String::deserialize(from)?;
-        Ok(match name.as_str() {
-            "finished" => StopReason::Finished,
-            "cut_off" => StopReason::CutOff,
-            _ => StopReason::Unknown,
-        })
+        name.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -174,12 +174,7 @@ impl Sample<'_> {
         ExampleCall {
             tool: self.call.tool.to_string(),
             raw: self.raw().to_owned(),
-            stop: match self.turn.stop {
-                goodcall_core::StopReason::Finished => "finished",
-                goodcall_core::StopReason::CutOff => "cut_off",
-                _ => "unknown",
-            }
-            .to_owned(),
+            stop: self.turn.stop.name().to_owned(),
             tools: self.definitions(),
         }
     }

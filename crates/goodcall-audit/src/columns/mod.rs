@@ -195,9 +195,7 @@ impl<'b> CallColumns<'b> {
         turn.time = self.time.as_ref().and_then(|column| column.seconds(row));
         turn.stop = match get(&self.stop) {
             None => StopReason::Unknown,
-            Some("finished") => StopReason::Finished,
-            Some("cut_off") => StopReason::CutOff,
-            Some(other) => stop_reason(other),
+            Some(name) => name.parse().unwrap_or_else(|_| stop_reason(name)),
         };
         let [read, written] = &self.tokens;
         let count = |column: &Option<NumberColumn<'b>>| column.as_ref()?.count(row);

@@ -72,14 +72,10 @@ fn read(record: &LogRecord<'_>, out: &mut dyn TurnSink) -> CallsRead {
 
 /// Reads the way in which a message ended.
 fn stop(word: Option<&str>) -> Result<StopReason, Unreadable> {
-    match word {
-        None | Some("unknown") => Ok(StopReason::Unknown),
-        Some("finished") => Ok(StopReason::Finished),
-        Some("cut_off") => Ok(StopReason::CutOff),
-        Some(_) => Err(Unreadable::because(
-            "unknown stop reason: expected unknown, finished or cut_off",
-        )),
-    }
+    let stop = word.map_or(Ok(StopReason::Unknown), str::parse);
+    // The reason is counted: it must not quote what was written.
+    let unknown = "unknown stop reason: expected unknown, finished or cut_off";
+    stop.map_err(|_| Unreadable::because(unknown))
 }
 
 /// A line that asks for a verdict.
