@@ -43,7 +43,7 @@ impl<'t> Splice<'t> {
     /// Inserts a member before all others of an object.
     pub(crate) fn insert_first(&mut self, object: &Range<usize>, key: &str, value: &str) {
         let at = object.start + 1;
-        let rest = self.text.get(at..object.end).unwrap_or_default();
+        let rest = &self.text[at..object.end];
         let comma = if rest.trim_start().starts_with('}') {
             ""
         } else {
@@ -83,12 +83,12 @@ impl<'t> Splice<'t> {
     pub(crate) fn remove_element(&mut self, span: Range<usize>, comma: Comma) {
         let (mut start, mut end) = (span.start, span.end);
         let bytes = self.text.as_bytes();
-        let after = bytes.get(end..).unwrap_or_default();
+        let after = &bytes[end..];
         let blanks_after = after.len() - after.trim_ascii_start().len();
         if comma == Comma::After && after.get(blanks_after) == Some(&b',') {
             end += blanks_after + 1;
         } else {
-            let before = bytes.get(..start).unwrap_or_default();
+            let before = &bytes[..start];
             if let Some(rest) = before.trim_ascii_end().strip_suffix(b",") {
                 start = rest.len();
             }
@@ -111,7 +111,7 @@ impl<'t> Splice<'t> {
             out.push_str(&text);
             at = span.end;
         }
-        out.push_str(self.text.get(at..).unwrap_or_default());
+        out.push_str(&self.text[at..]);
         out
     }
 }

@@ -147,7 +147,7 @@ impl SseReader {
     /// Returns the next complete event, or `None` if more bytes are needed.
     pub fn next_event(&mut self) -> Option<SseEvent> {
         loop {
-            let open = self.buffer.get(self.searched..).unwrap_or_default();
+            let open = &self.buffer[self.searched..];
             let Some(size) = open.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
                 self.searched = self.buffer.len();
                 return None;

@@ -1,6 +1,5 @@
 //! Converts definitions, messages and requests from one provider's form into another's.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use goodcall_core::{Kind, Node, Tree};
@@ -101,7 +100,7 @@ pub fn convert(from: Provider, to: Provider, text: &str) -> Result<Converted, Co
     if from == to {
         return Ok(Converted::unchanged(text, is_conversation));
     }
-    let found = conversation(from, root, messages, text)?;
+    let found = conversation(from, root, messages)?;
     let Some(_) = messages else {
         return Ok(Converted {
             text: write_request(to, found, None)?,
@@ -162,13 +161,11 @@ fn conversation(
     from: Provider,
     root: Node<'_>,
     messages: Option<Node<'_>>,
-    text: &str,
 ) -> Result<Vec<TranscriptMessage>, ConvertError> {
     let mut reader = MessageReader {
         from,
-        text,
-        names: HashMap::new(),
-        count: 0,
+        calls: Vec::new(),
+        turn: 0,
     };
     let mut found = Vec::new();
     if messages.is_some() {
@@ -281,23 +278,24 @@ fn is_messages(root: Node<'_>) -> bool {
 }
 
 /// Reads the messages of one provider.
-struct MessageReader<'t> {
+struct MessageReader {
     from: Provider,
-    text: &'t str,
-    /// The names of calls by their ids; some results have only one of the two.
-    names: HashMap<String, String>,
-    count: usize,
+    /// The calls so far: some results have only an id, and some only a name.
+    calls: Vec<ReadCall>,
+    /// The messages so far.
+    turn: usize,
 }
 
-impl MessageReader<'_> {
+impl MessageReader {
     fn message(&mut self, node: Node<'_>) -> Result<TranscriptMessage, ConvertError> {
         let role = node
             .get("role")
             .and_then(Node::as_str)
             .unwrap_or("assistant");
+        self.turn += 1;
         let mut message = TranscriptMessage::new(role);
         if role == "tool" {
-            message.parts.push(self.tool_message(node));
+            message.parts.push(self.tool_message(node)?);
             return Ok(message);
         }
         if node.get("role").is_none() {
@@ -323,14 +321,14 @@ impl MessageReader<'_> {
             let Some(function) = call.get("function") else {
                 continue;
             };
-            let call = self.call(function, call.get("id"), "arguments");
+            let call = self.call(function, call.get("id"), "arguments")?;
             message.parts.push(TranscriptPart::Call(call));
         }
         Ok(message)
     }
 
     /// Reads a message that is one result.
-    fn tool_message(&mut self, node: Node<'_>) -> TranscriptPart {
+    fn tool_message(&mut self, node: Node<'_>) -> Result<TranscriptPart, ConvertError> {
         let name = node.get("tool_name").or_else(|| node.get("name"));
         let (id, text) = (node.get("tool_call_id"), node.get("content"));
         self.result(id, name, text, false)
@@ -344,7 +342,7 @@ impl MessageReader<'_> {
             return Ok(TranscriptPart::Text(text.to_owned()));
         }
         if let Some(call) = node.get("functionCall") {
-            let mut call = self.call(call, call.get("id"), "args");
+            let mut call = self.call(call, call.get("id"), "args")?;
             let signature = node.get("thoughtSignature").and_then(Node::as_str);
             call.signature = signature.map(str::to_owned);
             return Ok(TranscriptPart::Call(call));
@@ -354,36 +352,36 @@ impl MessageReader<'_> {
                 call,
                 call.get("toolUseId"),
                 "input",
-            )));
+            )?));
         }
         if let Some(answer) = node.get("functionResponse") {
             let response = answer.get("response");
             let error = response.and_then(|response| response.get("error"));
             let text = error.or_else(|| response.and_then(|response| response.get("output")));
             let text = text.or(response);
-            return Ok(self.result(answer.get("id"), answer.get("name"), text, error.is_some()));
+            return self.result(answer.get("id"), answer.get("name"), text, error.is_some());
         }
         if let Some(answer) = node.get("toolResult") {
             let error = answer.get("status").and_then(Node::as_str) == Some("error");
-            return Ok(self.result(answer.get("toolUseId"), None, answer.get("content"), error));
+            return self.result(answer.get("toolUseId"), None, answer.get("content"), error);
         }
         match node.get("type").and_then(Node::as_str) {
             Some("tool_use") => Ok(TranscriptPart::Call(self.call(
                 node,
                 node.get("id"),
                 "input",
-            ))),
+            )?)),
             Some("function_call") => Ok(TranscriptPart::Call(self.call(
                 node,
                 node.get("call_id"),
                 "arguments",
-            ))),
+            )?)),
             Some("tool_result") => {
                 let error = node.get("is_error").and_then(Node::as_bool) == Some(true);
-                Ok(self.result(node.get("tool_use_id"), None, node.get("content"), error))
+                self.result(node.get("tool_use_id"), None, node.get("content"), error)
             }
             Some("function_call_output") => {
-                Ok(self.result(node.get("call_id"), None, node.get("output"), false))
+                self.result(node.get("call_id"), None, node.get("output"), false)
             }
             kind => {
                 let kind = kind.unwrap_or("of an unknown kind");
@@ -396,18 +394,27 @@ impl MessageReader<'_> {
         }
     }
 
-    fn call(&mut self, node: Node<'_>, id: Option<Node<'_>>, key: &str) -> RawCall {
-        let name = node.get("name").and_then(Node::as_str).unwrap_or_default();
+    fn call(
+        &mut self,
+        node: Node<'_>,
+        id: Option<Node<'_>>,
+        key: &str,
+    ) -> Result<RawCall, ConvertError> {
         let id = id.and_then(Node::as_str).map(str::to_owned);
-        let id = id.unwrap_or_else(|| made_up_id(self.count));
-        self.count += 1;
-        self.names.insert(id.clone(), name.to_owned());
-        let arguments = node.get(key);
-        let raw = arguments.and_then(|node| match node.as_str() {
-            Some(text) => Some(text.to_owned()),
-            None => self.text.get(node.span()).map(str::to_owned),
+        let id = id.unwrap_or_else(|| made_up_id(self.calls.len()));
+        let Some(name) = node.get("name").and_then(Node::as_str) else {
+            return Err(ConvertError(format!("the call {id} has no name")));
+        };
+        self.calls.push(ReadCall {
+            id: id.clone(),
+            name: name.to_owned(),
+            turn: self.turn,
+            is_answered: false,
         });
-        RawCall::new(&Tools::default(), name, raw.unwrap_or_default()).with_id(id)
+        let raw = node.get(key).map_or("", |arguments| {
+            arguments.as_str().unwrap_or_else(|| arguments.written())
+        });
+        Ok(RawCall::new(&Tools::default(), name, raw).with_id(id))
     }
 
     fn result(
@@ -416,27 +423,55 @@ impl MessageReader<'_> {
         name: Option<Node<'_>>,
         text: Option<Node<'_>>,
         is_error: bool,
-    ) -> TranscriptPart {
-        let name = name.and_then(Node::as_str).map(str::to_owned);
-        let id = id.and_then(Node::as_str).map(str::to_owned);
-        // A result that names only its tool answers the last call of that tool.
-        let id = id.or_else(|| {
-            let mut known: Vec<_> = self.names.iter().collect();
-            known.sort();
-            let same = known
-                .iter()
-                .rev()
-                .find(|(_, known)| Some(known.as_str()) == name.as_deref());
-            same.map(|(id, _)| (*id).clone())
+    ) -> Result<TranscriptPart, ConvertError> {
+        let id = id.and_then(Node::as_str);
+        let name = name.and_then(Node::as_str);
+        let answered = match id {
+            Some(id) => self.calls.iter_mut().rfind(|call| call.id == id),
+            None => self.answered_by_name(name),
+        };
+        let known = answered.map(|call| {
+            call.is_answered = true;
+            (call.id.clone(), call.name.clone())
         });
-        let id = id.unwrap_or_else(|| made_up_id(self.count.saturating_sub(1)));
-        let name = name
-            .or_else(|| self.names.get(&id).cloned())
-            .unwrap_or_default();
+        let (id, name) = match (id, name, known) {
+            (None, _, Some(known)) => known,
+            (None, name, None) => {
+                let name = name.unwrap_or("an unknown tool");
+                let what = format!("a result of {name} answers no call before it");
+                return Err(ConvertError(what));
+            }
+            (Some(id), Some(name), _) => (id.to_owned(), name.to_owned()),
+            (Some(id), None, Some((_, name))) => (id.to_owned(), name),
+            (Some(id), None, None) => (id.to_owned(), String::new()),
+        };
         let call = RawCall::new(&Tools::default(), &name, "").with_id(id);
         let text = text.map(plain).unwrap_or_default();
-        TranscriptPart::Result(call, Answer { text, is_error })
+        Ok(TranscriptPart::Result(call, Answer { text, is_error }))
     }
+
+    /// The call that a result without an id answers: the first of its tool in the last turn that has
+    /// no answer yet. If they all have one, the last of its tool.
+    fn answered_by_name(&mut self, name: Option<&str>) -> Option<&mut ReadCall> {
+        let turn = self.calls.last()?.turn;
+        let is_same = |call: &ReadCall| name.is_none_or(|name| call.name == name);
+        let is_open = |call: &ReadCall| !call.is_answered && is_same(call);
+        let mut all = self.calls.iter();
+        let first = all.position(|call| call.turn == turn && is_open(call));
+        let last = || self.calls.iter().rposition(is_open);
+        let any = || self.calls.iter().rposition(is_same);
+        let at = first.or_else(last).or_else(any)?;
+        self.calls.get_mut(at)
+    }
+}
+
+/// A call that was read, for the results that answer it.
+struct ReadCall {
+    id: String,
+    name: String,
+    /// The message that it is in.
+    turn: usize,
+    is_answered: bool,
 }
 
 /// The text of a result: a string, the texts of its parts, or JSON.

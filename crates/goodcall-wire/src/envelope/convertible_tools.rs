@@ -101,8 +101,7 @@ impl<'t> ConvertibleTools<'t> {
     }
 
     fn add_function(&mut self, node: Node<'_>, text: &'t str) {
-        self.functions
-            .push(text.get(node.span()).unwrap_or_default());
+        self.functions.push(&text[node.span()]);
     }
 
     fn leave_out_all_but(&mut self, node: Node<'_>, known: &[&str], within: &str) {

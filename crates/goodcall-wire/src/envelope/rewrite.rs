@@ -94,8 +94,12 @@ fn write_call(
             None => splice.insert_first(&site.owner, site.arguments_key, &written),
         }
     }
-    if provider.needs_id() && !site.id_key.is_empty() && site.id != call.id {
-        let id = quoted(call.id.as_deref().unwrap_or_default());
+    if let Some(id) = &call.id
+        && provider.needs_id()
+        && !site.id_key.is_empty()
+        && site.id.as_ref() != Some(id)
+    {
+        let id = quoted(id);
         match &site.id_span {
             Some(span) => splice.replace(span.clone(), id),
             None => splice.insert_first(&site.id_owner, site.id_key, &id),

@@ -4,7 +4,7 @@ use super::convert::ConvertError;
 use super::results::gemini_id;
 use super::rewrite::legal_arguments;
 use super::transcript::TranscriptImage;
-use super::{Provider, TranscriptMessage, TranscriptPart, result};
+use super::{Answer, Provider, TranscriptMessage, TranscriptPart, result};
 use crate::call::RawCall;
 use crate::splice::quoted;
 
@@ -18,9 +18,11 @@ pub(super) fn write(
         Provider::Anthropic | Provider::Gemini | Provider::Bedrock => {
             write_blocks(to, &messages, &mut out)?;
         }
-        Provider::Responses => messages
-            .into_iter()
-            .for_each(|message| write_items(message, &mut out)),
+        Provider::Responses => {
+            for message in messages {
+                write_items(message, &mut out)?;
+            }
+        }
         Provider::OpenAi | Provider::Mistral | Provider::Ollama | Provider::Mcp => {
             for message in messages {
                 write_chat(to, message, &mut out)?;
@@ -47,7 +49,7 @@ fn write_chat(
             TranscriptPart::Text(part) => text.get_or_insert_default().push_str(&part),
             TranscriptPart::Image(image) => images.push(image),
             TranscriptPart::Call(call) => calls.push(chat_call(to, &call)?),
-            TranscriptPart::Result(call, answer) => out.push(result(to, &call, &answer)),
+            TranscriptPart::Result(call, answer) => out.push(written_result(to, &call, &answer)?),
             TranscriptPart::Own(_) => {}
         }
     }
@@ -100,8 +102,7 @@ fn chat_call(to: Provider, call: &RawCall) -> Result<String, ConvertError> {
             r#"{{"function":{{"name":{name},"arguments":{arguments}}}}}"#
         ));
     }
-    let id = quoted(call.id.as_deref().unwrap_or_default());
-    let arguments = quoted(arguments_text(call));
+    let (id, arguments) = (written_id(call)?, quoted(arguments_text(call)));
     Ok(format!(
         r#"{{"id":{id},"type":"function","function":{{"name":{name},"arguments":{arguments}}}}}"#
     ))
@@ -116,7 +117,7 @@ fn arguments_text(call: &RawCall) -> &str {
 }
 
 /// Writes one item per part.
-fn write_items(message: TranscriptMessage, out: &mut Vec<String>) {
+fn write_items(message: TranscriptMessage, out: &mut Vec<String>) -> Result<(), ConvertError> {
     let role = if message.role == "model" {
         "assistant"
     } else {
@@ -128,14 +129,16 @@ fn write_items(message: TranscriptMessage, out: &mut Vec<String>) {
                 format!(r#"{{"role":{},"content":{}}}"#, quoted(role), quoted(&text))
             }
             TranscriptPart::Call(call) => {
-                let id = quoted(call.id.as_deref().unwrap_or_default());
+                let id = written_id(&call)?;
                 let arguments = quoted(arguments_text(&call));
                 let name = quoted(&call.name);
                 format!(
                     r#"{{"type":"function_call","call_id":{id},"name":{name},"arguments":{arguments}}}"#
                 )
             }
-            TranscriptPart::Result(call, answer) => result(Provider::Responses, &call, &answer),
+            TranscriptPart::Result(call, answer) => {
+                written_result(Provider::Responses, &call, &answer)?
+            }
             TranscriptPart::Image(image) => {
                 let url = quoted(&image.to_url());
                 format!(
@@ -146,6 +149,7 @@ fn write_items(message: TranscriptMessage, out: &mut Vec<String>) {
             TranscriptPart::Own(item) => item,
         });
     }
+    Ok(())
 }
 
 /// Writes messages of blocks, in which results belong to the user. Messages of one side in a row
@@ -183,9 +187,8 @@ fn block(to: Provider, part: &TranscriptPart) -> Result<String, ConvertError> {
         TranscriptPart::Text(text) => format!(r#"{{"text":{}}}"#, quoted(text)),
         TranscriptPart::Image(image) => image_block(to, image)?,
         TranscriptPart::Own(block) => block.clone(),
-        TranscriptPart::Result(call, answer) => result(to, call, answer),
+        TranscriptPart::Result(call, answer) => written_result(to, call, answer)?,
         TranscriptPart::Call(call) => {
-            let id = quoted(call.id.as_deref().unwrap_or_default());
             let (name, input) = (quoted(&call.name), arguments_object(call)?);
             match to {
                 Provider::Gemini => {
@@ -197,12 +200,35 @@ fn block(to: Provider, part: &TranscriptPart) -> Result<String, ConvertError> {
                     format!(r#"{{"functionCall":{{{id}"name":{name},"args":{input}}}{signature}}}"#)
                 }
                 Provider::Bedrock => {
+                    let id = written_id(call)?;
                     format!(r#"{{"toolUse":{{"toolUseId":{id},"name":{name},"input":{input}}}}}"#)
                 }
-                _ => format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#),
+                _ => {
+                    let id = written_id(call)?;
+                    format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#)
+                }
             }
         }
     })
+}
+
+/// Writes a result, which some providers pair with its call by the name of the tool alone.
+fn written_result(to: Provider, call: &RawCall, answer: &Answer) -> Result<String, ConvertError> {
+    if call.name.is_empty() && matches!(to, Provider::Gemini | Provider::Ollama) {
+        return Err(ConvertError(format!(
+            "the result of the call {} answers no call before it, and {} requires the name of its \
+             tool",
+            written_id(call)?,
+            to.name()
+        )));
+    }
+    Ok(result(to, call, answer))
+}
+
+/// The id of a call as JSON.
+fn written_id(call: &RawCall) -> Result<String, ConvertError> {
+    let missing = || ConvertError(format!("the call to `{}` has no id", call.name));
+    call.id.as_deref().map(quoted).ok_or_else(missing)
 }
 
 fn image_block(to: Provider, image: &TranscriptImage) -> Result<String, ConvertError> {
@@ -246,7 +272,7 @@ fn arguments_object(call: &RawCall) -> Result<String, ConvertError> {
     Err(ConvertError(format!(
         "the arguments of the call {} to `{}` are not a JSON object, which this form \
          requires: mend them first (goodcall check shows what is wrong)",
-        call.id.as_deref().unwrap_or_default(),
+        call.id.as_deref().unwrap_or("without an id"),
         call.name
     )))
 }

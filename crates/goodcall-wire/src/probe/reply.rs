@@ -1,6 +1,7 @@
 //! Reads a reply, whole or streamed, and what is wrong with its form.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use goodcall_core::StopReason;
 use serde_json::Value;
@@ -44,16 +45,31 @@ pub(super) fn read(
     Some(reply)
 }
 
+/// Reads what the relay can read; `serde_json` goes less deep.
+fn read_json(text: &str, problems: &mut Vec<ProbeProblem>) -> Option<Value> {
+    match serde_json::from_str(text) {
+        Ok(json) => Some(json),
+        Err(error) => {
+            problems.push(unreadable(&error, text));
+            None
+        }
+    }
+}
+
+fn unreadable(error: &dyn fmt::Display, text: &str) -> ProbeProblem {
+    let detail = format!("{error}: {}", short(text));
+    ProbeProblem::broken("unreadable", detail, "passes it on")
+}
+
 fn read_whole(body: &str, tools: &Tools, problems: &mut Vec<ProbeProblem>) -> Option<Reply> {
     let envelope = match Envelope::read(Provider::OpenAi, body, tools) {
         Ok(envelope) => envelope,
         Err(error) => {
-            let detail = format!("{error}: {}", short(body));
-            problems.push(ProbeProblem::broken("unreadable", detail, "passes it on"));
+            problems.push(unreadable(&error, body));
             return None;
         }
     };
-    let json: Value = serde_json::from_str(body).unwrap_or_default();
+    let json = read_json(body, problems)?;
     let choice = &json["choices"][0];
     let calls = choice["message"]["tool_calls"].as_array();
     let calls = calls.map(Vec::as_slice).unwrap_or_default();
@@ -116,12 +132,11 @@ fn read_stream(body: &str, tools: &Tools, problems: &mut Vec<ProbeProblem>) -> O
         match assembler.push(&data) {
             Ok(updates) => take(updates, &mut reply),
             Err(error) => {
-                let detail = format!("{error}: {}", short(&data));
-                problems.push(ProbeProblem::broken("unreadable", detail, "passes it on"));
+                problems.push(unreadable(&error, &data));
                 return None;
             }
         }
-        let json: Value = serde_json::from_str(&data).unwrap_or_default();
+        let json = read_json(&data, problems)?;
         slots.take(&json["choices"][0]["delta"]);
         if let Some(finish) = json["choices"][0]["finish_reason"].as_str() {
             reply.finish = Some(finish.to_owned());

@@ -63,10 +63,9 @@ impl TextCallFinder {
                 // The client has read it already.
                 TextPiece::TextWasReasoning => {}
                 TextPiece::Call(call) => {
-                    let source = sources.next().and_then(|range| self.scanned.get(range));
-                    scanned
-                        .calls
-                        .push((call, source.unwrap_or_default().to_owned()));
+                    let source = sources.next().expect("every call has a source");
+                    let source = self.scanned[source].to_owned();
+                    scanned.calls.push((call, source));
                 }
             }
         }

@@ -285,7 +285,8 @@ impl EndFinder {
                     return self.wait_in_tag(name, depth, start);
                 }
                 (Match::No, Match::Yes) if counts => {
-                    depth += usize::from(ends_tag_name(behind_open.unwrap_or_default()));
+                    let behind_open = behind_open.expect("the start of the tag was matched");
+                    depth += usize::from(ends_tag_name(behind_open));
                 }
                 (Match::No, _) => {}
             }

@@ -163,7 +163,8 @@ pub(crate) fn inkling(text: &str, base: usize, closed: bool) -> Vec<FoundCall> {
     let Some(open) = text.find('{') else {
         return Vec::new();
     };
-    let name = text[..open].split("<|").next().unwrap_or_default().trim();
+    let name = &text[..open];
+    let name = name.split_once("<|").map_or(name, |(name, _)| name).trim();
     let span = base..base + text.len();
     vec![json(name, &text[open..], base + open, span, closed)]
 }

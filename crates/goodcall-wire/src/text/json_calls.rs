@@ -257,7 +257,9 @@ fn is_member(piece: &str) -> bool {
 
 /// Returns true for a string like `'a=1'` or `'(a=1, b=2)'`.
 fn is_argument(piece: &str) -> bool {
-    let decoded = unquote(piece).unwrap_or_default();
+    let Some(decoded) = unquote(piece) else {
+        return false;
+    };
     let inner = decoded.trim_start_matches('(');
     let size = python_values::identifier_size(inner);
     size > 0 && inner[size..].trim_start().starts_with('=')

@@ -53,7 +53,10 @@ fn arguments(text: &str, mut at: usize, object: &mut ObjectWriter<'_>) -> (CallS
         let Some((attributes, behind)) = argument.split_once(SEPARATOR) else {
             return (CallState::Cut, text.len());
         };
-        let key = attribute(attributes, "key").unwrap_or_default();
+        let Some(key) = attribute(attributes, "key") else {
+            let unreadable = "a key for every argument".to_owned();
+            return (CallState::Unreadable(unreadable), text.len());
+        };
         let (size, after) = match ARGUMENT_END.find(behind) {
             RawEnding::At(size, after) => (size, after),
             RawEnding::Ambiguous => return (ambiguous_end_tag(&key), text.len()),

@@ -434,8 +434,9 @@ impl Responses {
         let whole = mended.filter(|_| kind == PieceKind::Whole);
         if let (Some(arguments), Ok(tree)) = (whole, Tree::parse(event.data())) {
             let item = tree.root().get("item_id").map(Node::to_json);
-            let own = self.calls[placed.piece.number].id.as_deref();
-            let item = item.unwrap_or_else(|| quoted(own.unwrap_or_default()));
+            let own = self.calls[placed.piece.number].id.clone();
+            let own = || quoted(&own.unwrap_or_else(|| item_id("fc", decision.id())));
+            let item = item.unwrap_or_else(own);
             let delta = format!(
                 r#"{{"type":"response.function_call_arguments.delta","item_id":{item},"output_index":{place},"delta":{}"#,
                 quoted(arguments)
