@@ -7,12 +7,6 @@ use super::{File, Finding};
 /// The most fields of a struct.
 const MOST_FIELDS: usize = 12;
 
-/// Structs that may have more, and why.
-const LARGE_STRUCTS: [(&str, &str); 1] = [(
-    "Responses",
-    "one of the three stream machines of the relay, to be merged into one",
-)];
-
 /// Finds departures from the idiom in one Rust file.
 pub(super) fn check(file: &File) -> Vec<Finding> {
     let rust = Rust::new(&file.text);
@@ -57,8 +51,7 @@ fn large_structs(file: &File, rust: &Rust) -> Vec<Finding> {
             .take_while(|(_, line)| !line.starts_with('}'))
             .filter(|(_, line)| is_field(line))
             .count();
-        let allowed = LARGE_STRUCTS.iter().any(|(large, _)| *large == name);
-        if fields > MOST_FIELDS && !allowed {
+        if fields > MOST_FIELDS {
             let what = format!("`{name}` has {fields} fields, {MOST_FIELDS} are the most");
             findings.push(Finding::new(&file.path, number, what));
         }
