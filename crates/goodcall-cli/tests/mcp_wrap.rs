@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// One configuration per client that `--wrap-all` knows, where it is on this system.
-const FILES: [(&str, &str, &str); 18] = [
+const FILES: [(&str, &str, &str); 19] = [
     (
         "Claude Desktop",
         ".config/Claude/claude_desktop_config.json",
@@ -98,6 +98,11 @@ const FILES: [(&str, &str, &str); 18] = [
         "Cline",
         ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         "{\"mcpServers\": {\"s\": {\"command\": \"x\", \"autoApprove\": []}}}",
+    ),
+    (
+        "Warp",
+        ".warp/.mcp.json",
+        "{\"s\": {\"command\": \"x\", \"args\": [\"y\"]}}",
     ),
 ];
 

@@ -11,7 +11,7 @@ use similar::TextDiff;
 use crate::CliError;
 
 /// The configurations of clients, below the user's own folder.
-const CLIENTS: [(&str, &str); 23] = [
+const CLIENTS: [(&str, &str); 26] = [
     (
         "Claude Desktop",
         ".config/Claude/claude_desktop_config.json",
@@ -47,6 +47,15 @@ const CLIENTS: [(&str, &str); 23] = [
         "Cline",
         ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
     ),
+    (
+        "Cline",
+        "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    ),
+    (
+        "Cline",
+        "AppData/Roaming/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    ),
+    ("Warp", ".warp/.mcp.json"),
 ];
 
 /// Puts the servers of a client's configuration behind goodcall. `program` is what the client
