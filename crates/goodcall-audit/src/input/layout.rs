@@ -2,6 +2,9 @@
 
 use goodcall_core::Tree;
 
+/// Lines that are looked at for a JSON object.
+const MOST_LINES: usize = 64;
+
 /// The order of the records of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
@@ -37,6 +40,8 @@ pub(crate) fn layout(head: &[u8], is_all: bool) -> Layout {
     if !start.starts_with(['{', '[']) {
         return if is_yaml(text) {
             Layout::Yaml
+        } else if has_object_line(start) {
+            Layout::Lines
         } else {
             Layout::Unknown
         };
@@ -66,6 +71,13 @@ fn is_last(text: &str, line: &str) -> bool {
     text.ends_with(line)
 }
 
+/// Returns true if one of the first lines is a JSON object: a program may write a line of its own
+/// before its log.
+fn has_object_line(text: &str) -> bool {
+    let mut lines = text.lines().take(MOST_LINES);
+    lines.any(|line| line.starts_with('{') && Tree::parse(line).is_ok())
+}
+
 /// Returns true for a text that begins like a YAML mapping with interactions.
 fn is_yaml(text: &str) -> bool {
     let mut lines = text.lines();
@@ -91,7 +103,9 @@ mod tests {
             ("interactions:\n- request:\n", Layout::Yaml),
             ("version: 1\ninteractions:\n", Layout::Yaml),
             ("data: {}\n\n", Layout::Events),
+            ("starting up\n{\"a\":1}\n", Layout::Lines),
             ("#!/bin/sh\n", Layout::Unknown),
+            ("#!/bin/sh\n{ ls; }\n", Layout::Unknown),
             ("", Layout::Unknown),
         ] {
             assert_eq!(layout(text.as_bytes(), true), wanted, "{text:?}");

@@ -92,12 +92,13 @@ impl Rollout {
 
     fn item(&mut self, record: &LogRecord<'_>, payload: Node<'_>, out: &mut dyn TurnSink) -> usize {
         let call = match text(payload, "type") {
-            Some("function_call") => {
-                let sent = payload.get("arguments").and_then(Node::as_str);
-                sent.map_or(SentArguments::NotRecorded, |sent| {
-                    SentArguments::Text(Cow::Owned(sent.to_owned()))
-                })
-            }
+            Some("function_call") => match payload.get("arguments") {
+                Some(sent) => sent.as_str().map_or_else(
+                    || SentArguments::Value(Cow::Owned(record.part(sent).to_owned())),
+                    |sent| SentArguments::Text(Cow::Owned(sent.to_owned())),
+                ),
+                None => SentArguments::NotRecorded,
+            },
             Some("custom_tool_call") => {
                 let sent = text(payload, "input").unwrap_or_default();
                 SentArguments::Free(Cow::Owned(sent.to_owned()))
