@@ -18,6 +18,10 @@ pub(crate) struct Decimal {
 impl Decimal {
     /// Reads a JSON number. The places of `2.5e-3` are four: the exponent is resolved.
     pub(crate) fn parse(digits: &str) -> Option<Self> {
+        // Token counts and most other numbers: no fraction, no exponent, few digits.
+        if let Ok(integer) = digits.parse::<i64>() {
+            return Self::with_places(integer.into(), 0);
+        }
         let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
             None => (digits, 0),
