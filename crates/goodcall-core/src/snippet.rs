@@ -78,6 +78,15 @@ impl Snippet {
         self.push_str(c.encode_utf8(&mut [0; 4]));
     }
 
+    /// Returns the first bytes, which must be whole characters.
+    #[inline]
+    pub(crate) fn first_bytes(&self, most: usize) -> Self {
+        match &self.0 {
+            Kept::Here(size, bytes) => Self(Kept::Here((most as u8).min(*size), *bytes)),
+            Kept::Apart(text) => text[..most].into(),
+        }
+    }
+
     /// Keeps the first bytes, which must be whole characters.
     pub(crate) fn truncate(&mut self, most: usize) {
         match &mut self.0 {

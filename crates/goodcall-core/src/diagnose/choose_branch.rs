@@ -60,12 +60,12 @@ pub(crate) fn choose(
     tree: &Tree<'_>,
     schema: &Schema,
 ) -> Choice {
+    let listed = schema.at(keyword);
+    let branch = |index| Some(View::new(schema.document(), listed?.get(index)?));
     let union = FailedUnion {
         value: tree.at(place),
         place,
-        schemas: (0..branches.len())
-            .map(|index| schema.branch(keyword, index))
-            .collect(),
+        schemas: (0..branches.len()).map(branch).collect(),
     };
     let tags = union.tags();
     let mut best: Option<(usize, Closeness)> = None;

@@ -130,7 +130,6 @@ impl IssueCollector<'_> {
             kind,
             fitting_branches,
         } = fault;
-        // Read once, since a pointer finds its text anew each time.
         let keyword = keyword.as_str();
         match kind {
             FaultKind::NoBranch(branches) => self.union(pointer, keyword, branches),
@@ -206,11 +205,14 @@ impl IssueCollector<'_> {
 
     /// What the schema expects of a member of the object that a keyword speaks of.
     fn expected_member(&self, pointer: &Pointer, keyword: &str, name: &str) -> SharedExpected {
-        let document = self.schema.document();
+        if let Some(known) = self.schema.known_expected(keyword, name) {
+            return known;
+        }
         if let Some(declared) = member(self.schema, keyword, name) {
             let make = || describe(declared);
             return self.schema.expected(keyword, name, make);
         }
+        let document = self.schema.document();
         let expected = owner(document, pointer).map(|owner| describe(owner.member));
         expected.map(Into::into).unwrap_or_default()
     }

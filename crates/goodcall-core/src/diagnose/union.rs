@@ -97,7 +97,7 @@ impl IssueCollector<'_> {
         chosen: usize,
         count: usize,
     ) -> Option<Issue> {
-        let object = self.tree.at(place)?;
+        let object = self.tree.at(place).filter(|node| !node.is_empty())?;
         let branch = |index: usize| Some(self.schema.branch(keyword, index)?.resolve());
         let own = branch(chosen)?;
         let (tag, _) = own.properties().find(|(name, member)| {

@@ -256,8 +256,7 @@ impl<'t> Planner<'t> {
         if node.kind() != Kind::Object {
             return false;
         }
-        let place = fault.keyword.join(&branch.to_string());
-        let Some(branch) = self.context.schema.view(place.as_str()) else {
+        let Some(branch) = self.context.schema.branch(fault.keyword.as_str(), branch) else {
             return false;
         };
         let (mut hits, mut misses) = (0, 0);

@@ -13,7 +13,7 @@ use crate::report::{Actual, Change, Issue, IssueKind, JsonType, Types};
 use crate::schema::{FoundFaults, Schema};
 use crate::snippet::clip;
 use crate::tree::{EditMark, EditableTree, Kind, Node, Pointer, Tree};
-use crate::validate::{Fault, FaultKind};
+use crate::validate::{Fault, FaultKind, KeywordPlace};
 
 /// The result of a mend.
 pub(crate) enum Mend<'a> {
@@ -356,7 +356,7 @@ impl<'a> Engine<'_, 'a> {
         if root.kind() != Kind::Object && !schema.names_root_kind(root) {
             return Some(vec![Fault::new(
                 Pointer::root(),
-                Pointer::root().join("type"),
+                KeywordPlace::at_root("type"),
                 FaultKind::Type(Types::of(JsonType::Object)),
             )]);
         }

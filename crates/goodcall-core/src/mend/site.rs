@@ -13,7 +13,7 @@ use crate::rule::Rule;
 use crate::schema::{
     CallSchema, KeySpelling, Schema, View, declarations, describe, is_required, schema_for,
 };
-use crate::tree::{Edit, Id, Kind, NewValue, Node, Pointer, Tree};
+use crate::tree::{Edit, Id, Kind, NewValue, Node, Pointer, Tree, unescape};
 use crate::validate::{Fault, FaultKind};
 
 /// The inputs of a mend besides the value.
@@ -179,11 +179,11 @@ impl<'s> Site<'s> {
 
     /// Returns the object's schema if the violated keyword is directly below its property `name`.
     fn declaring(&self, name: &str) -> Option<View<'s>> {
-        let (property, _) = self.fault.keyword.split_last()?;
-        let (properties, own) = property.split_last()?;
-        let (object, keyword) = properties.split_last()?;
-        let object = (keyword == "properties" && own == name).then_some(object)?;
-        self.context.schema.view(object.as_str())
+        let (property, _) = self.fault.keyword.as_str().rsplit_once('/')?;
+        let (properties, own) = property.rsplit_once('/')?;
+        let (object, keyword) = properties.rsplit_once('/')?;
+        let is_own = keyword == "properties" && unescape(own) == name;
+        self.context.schema.view(object).filter(|_| is_own)
     }
 
     /// Returns the types that any declaration of the faulty member allows, not only the branch of a

@@ -88,20 +88,23 @@ pub(super) fn have_opposed_words(ours: &Words, theirs: &Words) -> bool {
         };
         // Units count, too: a value for `timeout` need not be in the unit of `timeout_ms`.
         let changes_meaning = |word: &str| {
-            PREFIXES.contains(&word) || MODIFIERS.contains(&word) || unit(word).is_some()
+            is_among(word, &PREFIXES) || is_among(word, &MODIFIERS) || unit(word).is_some()
         };
         if more.missing_in(less).any(changes_meaning) {
             return true;
         }
     }
     // Single words have been compared above.
-    let single = ours.len() == 1 && theirs.len() == 1;
-    !single && ours.text != theirs.text && are_opposed(&ours.text, &theirs.text)
+    if ours.len() == 1 && theirs.len() == 1 {
+        return false;
+    }
+    let (ours, theirs) = (ours.joined(), theirs.joined());
+    ours != theirs && are_opposed(&ours, &theirs)
 }
 
 /// Returns true if two different words mean different things.
 fn are_opposed(a: &str, b: &str) -> bool {
-    let both = |group: &&[&str]| group.contains(&a) && group.contains(&b);
+    let both = |group: &&[&str]| is_among(a, group) && is_among(b, group);
     let units = unit(a).zip(unit(b));
     if OPPOSED.iter().any(both) || units.is_some_and(|(ours, theirs)| ours != theirs) {
         return true;
@@ -112,7 +115,16 @@ fn are_opposed(a: &str, b: &str) -> bool {
     if digits(a).ne(digits(b)) || (short && !plural) {
         return true;
     }
-    stems(a).any(|ours| stems(b).any(|theirs| ours == theirs && ours.len() > 1))
+    // Stems are ends of words.
+    a.bytes().next_back() == b.bytes().next_back()
+        && stems(a).any(|ours| stems(b).any(|theirs| ours == theirs && ours.len() > 1))
+}
+
+/// Returns true if the word is one of these. The first letter alone tells most of the time.
+fn is_among(word: &str, words: &[&str]) -> bool {
+    let first = word.bytes().next();
+    let mut like = words.iter().filter(|known| known.bytes().next() == first);
+    like.any(|known| *known == word)
 }
 
 fn digits(word: &str) -> impl Iterator<Item = u8> {
@@ -120,7 +132,7 @@ fn digits(word: &str) -> impl Iterator<Item = u8> {
 }
 
 fn unit(word: &str) -> Option<usize> {
-    UNITS.iter().position(|unit| unit.contains(&word))
+    UNITS.iter().position(|unit| is_among(word, unit))
 }
 
 /// The word, and the word without each prefix that it has.

@@ -83,7 +83,7 @@ pub(crate) fn same_bare(a: &str, b: &str) -> bool {
 }
 
 /// The letters and digits of an ASCII name in lower case.
-fn lower_ascii(name: &str) -> impl Iterator<Item = u8> {
+pub(super) fn lower_ascii(name: &str) -> impl Iterator<Item = u8> {
     let kept = name.bytes().filter(u8::is_ascii_alphanumeric);
     kept.map(|byte| byte.to_ascii_lowercase())
 }
@@ -144,16 +144,13 @@ fn numbers(name: &str) -> impl Iterator<Item = &str> {
 
 /// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.
 pub(crate) struct Words {
-    /// All words, one after the other: the [`bare`] form of the name.
-    pub(super) text: String,
-    /// Where in the text each word ends.
-    ends: Vec<usize>,
+    /// All words, with a space after each but the last.
+    spaced: String,
 }
 
 impl Words {
     pub(crate) fn of(name: &str) -> Self {
-        let mut text = String::with_capacity(name.len());
-        let mut ends = Vec::with_capacity(4);
+        let mut spaced = String::with_capacity(name.len() + 4);
         let mut fresh = false;
         let mut lower = false;
         for c in name.chars() {
@@ -163,31 +160,30 @@ impl Words {
             }
             fresh |= lower && c.is_uppercase();
             lower = c.is_lowercase();
-            if fresh && !text.is_empty() {
-                ends.push(text.len());
+            if fresh && !spaced.is_empty() {
+                spaced.push(' ');
             }
             if c.is_ascii() {
-                text.push(c.to_ascii_lowercase());
+                spaced.push(c.to_ascii_lowercase());
             } else {
-                text.extend(c.to_lowercase());
+                spaced.extend(c.to_lowercase());
             }
             fresh = false;
         }
-        if !text.is_empty() {
-            ends.push(text.len());
-        }
-        Self { text, ends }
+        Self { spaced }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.iter().count()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts
-            .zip(&self.ends)
-            .map(|(start, end)| &self.text[start..*end])
+        self.spaced.split(' ').filter(|word| !word.is_empty())
+    }
+
+    /// All words as one: the [`bare`] form of the name.
+    pub(super) fn joined(&self) -> String {
+        self.iter().collect()
     }
 
     fn contains(&self, word: &str) -> bool {
@@ -201,6 +197,6 @@ impl Words {
 
     /// Returns true if there are words, and the other name has all of them.
     pub(super) fn are_within(&self, other: &Self) -> bool {
-        !self.ends.is_empty() && self.missing_in(other).next().is_none()
+        !self.spaced.is_empty() && self.missing_in(other).next().is_none()
     }
 }

@@ -1,6 +1,7 @@
 //! Compares names: which tool, key or value a model probably meant by the one it wrote.
 
 mod antonyms;
+mod edit_distance;
 mod envelope_keys;
 mod letters;
 mod similarity;

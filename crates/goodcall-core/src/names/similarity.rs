@@ -6,6 +6,7 @@
 //!   it says yes in doubt.
 
 use super::antonyms::{are_antonyms, are_options, have_opposed_words};
+use super::edit_distance::edit_distance;
 use super::letters::{Letters, Words, bare, has_sign};
 use crate::limits::{COMPARED_BYTES, LISTED_NAMES, NAMED_PLACES};
 
@@ -43,7 +44,9 @@ pub(crate) fn typo_of<'n>(sent: &str, names: impl Iterator<Item = &'n str>) -> O
         if name.len() > COMPARED_BYTES || !ours.may_be_typo(Letters::of(name), edits + 1) {
             continue;
         }
-        let distance = strsim::osa_distance(&word, &bare(name));
+        let Some(distance) = edit_distance(sent, name, edits + 1) else {
+            continue;
+        };
         let is_operator = |c: char| OPERATORS.contains(&c) && !name.contains(c);
         let is_other = sent.contains(is_operator) || has_sign(sent) != has_sign(name);
         if distance <= edits && (are_antonyms(sent, name) || is_other) {
@@ -94,11 +97,12 @@ fn nearest_by_letters(wanted: &str, edits: usize, names: &[&str]) -> Option<Stri
     if names.is_empty() {
         return None;
     }
-    let word = bare(wanted);
     let mut best: Option<(usize, &str)> = None;
     let mut tied = false;
     for name in names {
-        let distance = strsim::osa_distance(&word, &bare(name));
+        let Some(distance) = edit_distance(wanted, name, edits) else {
+            continue;
+        };
         match best {
             Some((known, _)) if distance > known => {}
             Some((known, other)) if distance == known && other != *name => tied = true,
@@ -109,7 +113,7 @@ fn nearest_by_letters(wanted: &str, edits: usize, names: &[&str]) -> Option<Stri
         }
     }
     let (distance, name) = best?;
-    let close = distance == 0 || (distance <= edits && word.chars().count() > 2);
+    let close = distance == 0 || bare(wanted).chars().count() > 2;
     (close && !tied && !are_antonyms(wanted, name)).then(|| name.to_owned())
 }
 
@@ -175,7 +179,7 @@ pub(crate) fn could_mean(sent: &str, name: &str) -> bool {
     long.starts_with(short.as_str())
         || long.ends_with(short.as_str())
         || Letters::of(&ours).may_be_typo(Letters::of(&theirs), edits)
-            && strsim::osa_distance(&ours, &theirs) <= edits
+            && edit_distance(&ours, &theirs, edits).is_some()
 }
 
 #[cfg(test)]

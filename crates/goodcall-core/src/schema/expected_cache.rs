@@ -14,17 +14,20 @@ pub(super) struct ExpectedCache(RwLock<HashMap<Box<str>, ByName, WordHash>>);
 type ByName = HashMap<Box<str>, SharedExpected, WordHash>;
 
 impl ExpectedCache {
+    pub(super) fn get(&self, keyword: &str, name: &str) -> Option<SharedExpected> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(keyword)?.get(name).cloned()
+    }
+
     pub(super) fn get_or_make(
         &self,
         keyword: &str,
         name: &str,
         make: impl FnOnce() -> Expected,
     ) -> SharedExpected {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(keyword).and_then(|names| names.get(name)) {
-            return known.clone();
+        if let Some(known) = self.get(keyword, name) {
+            return known;
         }
-        drop(known);
         let made = SharedExpected::from(make());
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() < KEPT_EXPECTED {
@@ -45,14 +48,28 @@ pub(super) type WordHash = BuildHasherDefault<WordHasher>;
 #[derive(Default)]
 pub(super) struct WordHasher(u64);
 
+impl WordHasher {
+    #[inline]
+    fn mix(&mut self, word: u64) {
+        let mixed = self.0.rotate_left(5) ^ word;
+        self.0 = mixed.wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
 impl Hasher for WordHasher {
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            let mixed = self.0.rotate_left(5) ^ u64::from_le_bytes(word);
-            self.0 = mixed.wrapping_mul(0x517c_c1b7_2722_0a95);
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word));
         }
+        if !rest.is_empty() {
+            let bytes = rest.iter().rev();
+            self.mix(bytes.fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        }
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.mix(byte.into());
     }
 
     fn finish(&self) -> u64 {

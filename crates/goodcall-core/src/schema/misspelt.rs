@@ -13,7 +13,7 @@ use super::lookup::all_schemas;
 use super::{FastAnswer, FoundFaults, Schema, View};
 use crate::names::{bare, envelope, same_name, spelling_bits};
 use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
-use crate::validate::{Fault, FaultKind};
+use crate::validate::{Fault, FaultKind, KeywordPlace};
 
 /// How keys are judged that the schema does not declare and does not forbid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl CallSchema<'_> {
             return Vec::new();
         }
         if known.is_empty() && self.is_wrapped(root) {
-            let keyword = Pointer::root().join("properties");
+            let keyword = KeywordPlace::at_root("properties");
             return vec![Fault::new(Pointer::root(), keyword, FaultKind::Wrapped)];
         }
         let mut candidates = self.candidates(root);
@@ -74,7 +74,7 @@ impl CallSchema<'_> {
     /// The keys that differ from a declared and absent one in case and separators alone.
     fn candidates(self, root: Node<'_>) -> Vec<Candidate> {
         let index = self.schema.name_index();
-        if index.is_empty() {
+        if index.is_empty() || !index.has_suspicious_key(root) {
             return Vec::new();
         }
         let mut found = Vec::new();
@@ -191,7 +191,7 @@ impl Candidate {
 
     fn into_fault(self) -> Fault {
         // As if the schema were closed: rules and texts find the properties beside this keyword.
-        let keyword = Pointer::root().join("additionalProperties");
+        let keyword = KeywordPlace::at_root("additionalProperties");
         let kind = FaultKind::Misspelt {
             key: self.sent,
             names: self.names,

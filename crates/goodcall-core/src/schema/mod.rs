@@ -351,6 +351,11 @@ impl Schema {
         Some(value)
     }
 
+    /// A description that [`Schema::expected`] has kept.
+    pub(crate) fn known_expected(&self, keyword: &str, name: &str) -> Option<SharedExpected> {
+        self.0.expected.get(keyword, name)
+    }
+
     /// The description of what is expected at a keyword of the document, or of a name that the
     /// keyword speaks of. Made once and kept.
     pub(crate) fn expected(

@@ -31,7 +31,7 @@ use std::ops::Range;
 pub use de::DeserializeError;
 pub use node::{Elements, Members, Node};
 pub use pointer::Pointer;
-pub(crate) use pointer::step;
+pub(crate) use pointer::{step, unescape};
 pub use value::Inexact;
 
 pub(crate) use duplicate_keys::repeats_key;
@@ -168,11 +168,8 @@ impl<'a> Tree<'a> {
             }
             return Some(node);
         }
-        let mut rest = pointer.as_str();
-        while let Some(segment) = step(&mut rest) {
-            node = node.child(segment)?;
-        }
-        Some(node)
+        let mut segments = pointer.plain_segments();
+        segments.try_fold(node, Node::child_at)
     }
 
     /// Copies the source, so that the tree no longer borrows it.
@@ -247,8 +244,8 @@ impl<'a> Tree<'a> {
 
     /// Returns true if this is the text of a scalar slot. The length alone decides most of the time.
     #[inline]
-    pub(crate) fn is_text(&self, slot: &Slot, text: &str) -> bool {
-        slot.size as usize == text.len() && self.bytes_of(slot) == text.as_bytes()
+    pub(crate) fn is_text(&self, slot: &Slot, text: &[u8]) -> bool {
+        slot.size as usize == text.len() && self.bytes_of(slot) == text
     }
 }
 

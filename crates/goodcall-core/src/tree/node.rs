@@ -126,6 +126,10 @@ impl<'t> Node<'t> {
 
     /// Returns the value of the first member with this key.
     pub fn get(self, key: &str) -> Option<Node<'t>> {
+        self.get_bytes(key.as_bytes())
+    }
+
+    fn get_bytes(self, key: &[u8]) -> Option<Node<'t>> {
         let mut members = self.members();
         while let Some((name, value)) = members.next_ids() {
             if self.tree.is_text(self.tree.slot(name), key) {
@@ -154,12 +158,17 @@ impl<'t> Node<'t> {
 
     /// Follows one segment of a JSON Pointer: a key of an object, or an index of an array.
     pub fn child(self, segment: &str) -> Option<Node<'t>> {
+        self.child_at(segment.as_bytes())
+    }
+
+    /// Like [`Node::child`], with the bytes of a segment.
+    pub(super) fn child_at(self, segment: &[u8]) -> Option<Node<'t>> {
         match self.kind() {
-            Kind::Object => self.get(segment),
+            Kind::Object => self.get_bytes(segment),
             Kind::Array => {
-                let canonical = segment == "0" || !segment.starts_with(['0', '+']);
-                let index = segment.parse().ok().filter(|_| canonical)?;
-                self.element(index)
+                let canonical = segment == b"0" || !matches!(segment, [b'0' | b'+', ..]);
+                let digits = std::str::from_utf8(segment).ok().filter(|_| canonical)?;
+                self.element(digits.parse().ok()?)
             }
             _ => None,
         }

@@ -93,9 +93,10 @@ impl Pointer {
 
     /// Splits off the last segment, unescaped. Returns `None` for the root.
     pub fn split_last(&self) -> Option<(Pointer, Cow<'_, str>)> {
-        let text = self.as_str();
-        let slash = text.bytes().rposition(|b| b == b'/')?;
-        Some((Self(text[..slash].into()), unescape(&text[slash + 1..])))
+        let bytes = self.0.bytes();
+        let slash = bytes.iter().rposition(|b| *b == b'/')?;
+        let last = std::str::from_utf8(&bytes[slash + 1..]).expect("a slash is one byte");
+        Some((Self(self.0.first_bytes(slash)), unescape(last)))
     }
 
     /// Iterates over the segments from the root down, unescaped.
@@ -133,6 +134,11 @@ impl Pointer {
         self.0.bytes().starts_with(other.0.bytes())
     }
 
+    /// Iterates over the bytes of the segments of a pointer without escapes.
+    pub(super) fn plain_segments(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.bytes().split(|b| *b == b'/').skip(1)
+    }
+
     /// Returns true if a segment needs unescaping.
     pub(crate) fn has_escapes(&self) -> bool {
         self.0.bytes().contains(&b'~')
@@ -155,7 +161,8 @@ impl fmt::Display for Pointer {
     }
 }
 
-fn unescape(segment: &str) -> Cow<'_, str> {
+/// The text of a segment as it is written in a pointer.
+pub(crate) fn unescape(segment: &str) -> Cow<'_, str> {
     if segment.bytes().any(|b| b == b'~') {
         Cow::Owned(segment.replace("~1", "/").replace("~0", "~"))
     } else {

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod budget;
+mod keyword_place;
 mod pattern;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use adapter::is_after_exhaustion;
 pub(crate) use adapter::{TreeArray, TreeJson, equals};
 pub(crate) use budget::{bounded, spend};
+pub(crate) use keyword_place::KeywordPlace;
 pub(crate) use pattern::{BACKTRACKING_PATTERN, BacktrackingPattern, with_assumptions};
 
 use crate::report::Types;
@@ -26,7 +28,7 @@ pub(crate) struct Fault {
     /// The place of the value that is wrong; for a missing member, of the object that lacks it.
     pub(crate) pointer: Pointer,
     /// The place of the failing keyword in the schema document.
-    pub(crate) keyword: Pointer,
+    pub(crate) keyword: KeywordPlace,
     pub(crate) kind: FaultKind,
     /// The indices of the branches that fit, if these are too many.
     pub(crate) fitting_branches: Vec<usize>,
@@ -85,7 +87,7 @@ pub(crate) enum FaultKind {
 }
 
 impl Fault {
-    pub(crate) fn new(pointer: Pointer, keyword: Pointer, kind: FaultKind) -> Self {
+    pub(crate) fn new(pointer: Pointer, keyword: KeywordPlace, kind: FaultKind) -> Self {
         Self {
             pointer,
             keyword,
@@ -108,7 +110,7 @@ pub(crate) fn faults<'e>(
     errors: impl Iterator<Item = ValidationError<'e>>,
     most: usize,
 ) -> (Vec<Fault>, usize) {
-    let mut kept = Vec::new();
+    let mut kept = Vec::with_capacity(errors.size_hint().0.min(most));
     let mut left = most;
     let mut more = 0;
     for error in errors {
@@ -162,15 +164,6 @@ fn is_doubtful(error: &ValidationError<'_>) -> bool {
 }
 
 fn fault(error: ValidationError<'_>, most: usize) -> Fault {
-    let place = |location: &str| Pointer::parse(location).expect("the validator writes pointers");
-    let pointer = place(error.instance_path().as_str());
-    let mut keyword = place(error.schema_path().as_str());
-    if matches!(error.kind(), Kind::Custom { .. })
-        && let Some((schema, own)) = keyword.split_last()
-        && own == BACKTRACKING_PATTERN
-    {
-        keyword = schema.join("pattern");
-    }
     let complete = !is_after_exhaustion(&error);
     // Errors do not hold the instance, so their own text would show a placeholder for it.
     let words = match error.kind() {
@@ -191,10 +184,17 @@ fn fault(error: ValidationError<'_>, most: usize) -> Fault {
             .filter(|(_, faults)| faults.is_empty());
         fitting_branches.extend(fitting.map(|(index, _)| index));
     }
+    let is_custom = matches!(error.kind(), Kind::Custom { .. });
+    let parts = error.into_parts();
+    let pointer = Pointer::parse(parts.instance_path.as_str());
+    let mut keyword = KeywordPlace::from(parts.schema_path);
+    if is_custom && keyword.name() == BACKTRACKING_PATTERN {
+        keyword = keyword.with_name("pattern");
+    }
     Fault {
-        pointer,
+        pointer: pointer.expect("the validator writes pointers"),
         keyword,
-        kind: match error.into_parts().kind {
+        kind: match parts.kind {
             Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } if !complete => {
                 FaultKind::NoBranch(Vec::new())
             }
