@@ -164,10 +164,13 @@ impl<'s> Gate<'s> {
         fast: Option<FastAnswer>,
     ) -> Verdict<'a> {
         let (policy, stop) = (&self.reading.policy, self.reading.stop);
-        // Only what is not valid as sent needs to know the schema while it is read.
-        let options = self.reading.clone().schema(self.given);
-        let reading = match parse::read_after_strict(raw, strict, &options) {
-            Ok(reading) => self.one_of_several(parse::drop_repeated_values(reading, policy)),
+        let reading = match strict {
+            // The fast path is only shown one object without repeated keys.
+            Ok(strict) if fast.is_some() => Ok(Reading::as_sent(strict.tree)),
+            strict => self.read(raw, strict),
+        };
+        let reading = match reading {
+            Ok(reading) => reading,
             Err(refusal) => return self.handle_unreadable(raw, refusal),
         };
         if let Some(refusal) = parse::reject_partial_or_multiple(&reading, policy, stop) {
@@ -184,6 +187,19 @@ impl<'s> Gate<'s> {
             arguments: reading.tree,
             changes: reading.changes.into_vec(),
         })
+    }
+
+    /// Reads what strict parsing refused, or what may have to be read in another way.
+    fn read<'a>(
+        &self,
+        raw: &'a str,
+        strict: Result<StrictReading<'a>, ParseError>,
+    ) -> Result<Reading<'a>, Refusal> {
+        // Only what is not valid as sent needs to know the schema while it is read.
+        let options = self.reading.clone().schema(self.given);
+        let reading = parse::read_after_strict(raw, strict, &options)?;
+        let reading = parse::drop_repeated_values(reading, &options.policy);
+        Ok(self.one_of_several(reading))
     }
 
     /// Validates a value. Where the fast path is not sure of it, the faults are listed at once, because
@@ -382,8 +398,10 @@ impl<'s> Gate<'s> {
                 root.span(),
             ));
         }
-        issues.retain(|issue| ambiguous.iter().all(|two| two.pointer != issue.pointer));
-        issues.splice(0..0, ambiguous);
+        if !ambiguous.is_empty() {
+            issues.retain(|issue| ambiguous.iter().all(|two| two.pointer != issue.pointer));
+            issues.splice(0..0, ambiguous);
+        }
         Refusal {
             reason,
             issues,

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use goodcall_core::{Gate, Policy, Schema, Verdict};
+use goodcall_core::{Gate, Limits, Policy, Schema, Verdict};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -33,6 +33,7 @@ pub(crate) struct Tool {
 pub(crate) struct Calls<'t> {
     lenient: Gate<'t>,
     strict: Gate<'t>,
+    reason_only: Gate<'t>,
     peer: &'t jsonschema::Validator,
     valid: Vec<Box<[u8]>>,
     invalid: Vec<Box<[u8]>>,
@@ -68,6 +69,9 @@ pub(crate) fn calls<'t>(text: &str, tools: &'t [Tool]) -> Result<Vec<Calls<'t>>,
         let calls = Calls {
             lenient: Gate::new(&tool.schema),
             strict: Gate::new(&tool.schema).policy(Policy::strict()),
+            reason_only: Gate::new(&tool.schema)
+                .policy(Policy::eager())
+                .limits(Limits::default().max_issues(0)),
             peer: &tool.peer,
             valid: bytes(row.valid),
             invalid: bytes(row.invalid),
@@ -145,7 +149,7 @@ const fn mode(
 }
 
 /// Every mode; those on valid calls compare with the first, those on invalid ones with `parse-bad`.
-pub(crate) const MODES: [Mode; 9] = [
+pub(crate) const MODES: [Mode; 11] = [
     mode(
         "parse",
         "serde_json::from_slice::<Value>",
@@ -170,6 +174,20 @@ pub(crate) const MODES: [Mode; 9] = [
         false,
         Some(4.5),
         verdict_bad,
+    ),
+    mode(
+        "mended",
+        "verdict, mended where possible",
+        false,
+        None,
+        mended,
+    ),
+    mode(
+        "reason",
+        "verdict without issues, mended eagerly",
+        false,
+        None,
+        reason,
     ),
     mode(
         "peer-bad",
@@ -217,6 +235,14 @@ fn peer(calls: &Calls<'_>, raw: &[u8]) -> usize {
 
 fn verdict_bad(calls: &Calls<'_>, raw: &[u8]) -> usize {
     calls.strict.check_bytes(raw).issues().len()
+}
+
+fn mended(calls: &Calls<'_>, raw: &[u8]) -> usize {
+    calls.lenient.check_bytes(raw).changes().len()
+}
+
+fn reason(calls: &Calls<'_>, raw: &[u8]) -> usize {
+    calls.reason_only.check_bytes(raw).changes().len()
 }
 
 fn peer_bad(calls: &Calls<'_>, raw: &[u8]) -> usize {

@@ -82,9 +82,17 @@ fn without_repetitions(mut issues: Vec<Issue>) -> Vec<Issue> {
         let enough = |issue: &Issue| issue.expected.size.0.is_some_and(|n| n <= named(issue));
         issues.retain(|issue| issue.kind != IssueKind::TooFewKeys || !enough(issue));
     }
-    let keep: Vec<bool> = if issues.len() <= 16 {
-        (0..issues.len()).map(|at| is_news(&issues, at)).collect()
-    } else {
+    if issues.len() <= FEW {
+        let news = |bits, at| bits | u32::from(is_news(&issues, at)) << at;
+        let mut keep = (0..issues.len()).fold(0, news);
+        issues.retain(|_| {
+            let is_kept = keep & 1 == 1;
+            keep >>= 1;
+            is_kept
+        });
+        return issues;
+    }
+    let keep: Vec<bool> = {
         let enums = issues.iter().filter(|issue| issue.kind == IssueKind::Enum);
         let enums = enums.map(|issue| (issue.pointer.as_str(), IssueKind::Type));
         let mut seen: HashSet<_> = enums.collect();
@@ -97,6 +105,9 @@ fn without_repetitions(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues.retain(|_| keep.next().unwrap_or(true));
     issues
 }
+
+/// The number of issues up to which each is compared with all others.
+const FEW: usize = 16;
 
 /// Returns true if this one of a few issues says something that no other does.
 fn is_news(issues: &[Issue], at: usize) -> bool {

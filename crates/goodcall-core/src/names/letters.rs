@@ -178,7 +178,19 @@ impl Words {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.spaced.split(' ').filter(|word| !word.is_empty())
+        let mut rest = self.spaced.as_str();
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let end = rest.bytes().position(|b| b == b' ');
+            let (word, following) = match end {
+                Some(end) => (&rest[..end], &rest[end + 1..]),
+                None => (rest, ""),
+            };
+            rest = following;
+            Some(word)
+        })
     }
 
     /// All words as one: the [`bare`] form of the name.

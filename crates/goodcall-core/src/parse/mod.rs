@@ -39,7 +39,17 @@ pub struct Reading<'a> {
     pub values: usize,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    /// One whole value that was read without a change.
+    pub(crate) fn as_sent(tree: Tree<'a>) -> Self {
+        Self {
+            tree,
+            changes: Changes::default(),
+            cut: None,
+            values: 1,
+        }
+    }
+
     /// Returns true if the text was not cut off.
     pub fn is_complete(&self) -> bool {
         self.cut.is_none()
@@ -158,12 +168,7 @@ pub(crate) fn read_after_strict<'a>(
             return judge(lenient, options);
         }
     }
-    let mut reading = Reading {
-        tree: strict.tree,
-        changes: Changes::default(),
-        cut: None,
-        values: 1,
-    };
+    let mut reading = Reading::as_sent(strict.tree);
     if strict.repeated_keys {
         duplicates::resolve(&mut reading, &options.policy, &options.limits)?;
     }

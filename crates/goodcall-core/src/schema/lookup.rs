@@ -139,8 +139,8 @@ pub(crate) fn allowed_names<'d>(schema: &'d Schema, keyword: &str) -> AllowedNam
             return AllowedNames::default();
         }
         allowed.complete &= part.get("patternProperties").is_none();
-        let conditional = CONDITIONAL.iter().any(|word| part.get(word).is_some());
-        allowed.complete &= !(evaluated && conditional);
+        let conditional = || CONDITIONAL.iter().any(|word| part.get(word).is_some());
+        allowed.complete &= !(evaluated && conditional());
     }
     allowed
 }

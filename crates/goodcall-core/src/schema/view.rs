@@ -188,6 +188,11 @@ impl<'d> View<'d> {
     /// The schema of a member that is declared for every value of this schema: here, behind a
     /// reference or in `allOf`.
     pub fn property(self, name: &str) -> Option<Self> {
+        let own = self.own_property(name);
+        // Nearly every schema has no other parts.
+        if own.is_some() || self.get("$ref").or(self.get("allOf")).is_none() {
+            return own;
+        }
         self.parts().find_map(|part| part.own_property(name))
     }
 
