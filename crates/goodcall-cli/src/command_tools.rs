@@ -168,7 +168,8 @@ impl Tool for CommandTool {
     }
 
     async fn run(&self, bound: BoundArguments, _: &Context) -> ToolResult {
-        let input = bound.into_typed::<String>().unwrap_or_default();
+        let input = bound.into_typed::<String>();
+        let input = input.expect("`bind` made a text");
         self.call(&input).await.unwrap_or_else(ToolResult::from)
     }
 

@@ -470,7 +470,7 @@ fn command_name(command: &[OsString]) -> String {
             .filter(|word| !word.starts_with('-'))
             .unwrap_or(program);
     }
-    let word = word.split(['?', '#']).next().unwrap_or_default();
+    let word = word.split(['?', '#']).next().expect("a split has a part");
     match word
         .trim_end_matches(['/', '\\'])
         .rsplit(['/', '\\'])

@@ -177,7 +177,7 @@ fn not_driven(args: &RunArgs, error: &DriveError) -> CliError {
 
 /// Removes from a URL what may be a secret: the user and the query.
 fn without_secrets(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let url = url.split(['?', '#']).next().expect("a split has a part");
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
     };

@@ -60,7 +60,8 @@ impl ProxyHop {
 
     /// The host and the port of the proxy.
     pub(crate) fn address(&self) -> (&str, u16) {
-        let host = self.uri.host().unwrap_or_default();
+        let host = self.uri.host();
+        let host = host.expect("a URL with a scheme has a host");
         let host = host.trim_start_matches('[').trim_end_matches(']');
         (host, self.uri.port_u16().unwrap_or(80))
     }
@@ -73,7 +74,7 @@ impl ProxyHop {
 
 fn unusable(proxy: &str) -> GatewayConfigError {
     // Behind an `@`, so that no password is shown.
-    let shown = proxy.rsplit('@').next().unwrap_or_default();
+    let shown = proxy.rsplit_once('@').map_or(proxy, |(_, shown)| shown);
     GatewayConfigError::new(format!(
         "the proxy `{shown}` cannot be used: expected a URL such as http://proxy.example:3128"
     ))

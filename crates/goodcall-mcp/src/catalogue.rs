@@ -248,7 +248,7 @@ impl ListPages {
         definition.push('}');
         // Text that is not JSON would spoil the whole list, whereas a schema that does not compile
         // concerns only its own tool.
-        if Tree::parse(&definition).is_err() {
+        if Tree::parse(&format!("[{definition}]")).is_err() {
             let name = quoted(&name);
             definition = format!("{{\"name\":{name},\"inputSchema\":\"unreadable\"}}");
         }
@@ -303,6 +303,19 @@ mod tests {
         assert_eq!(catalogue.knowledge(Instant::now()), Knowledge::Fresh);
         catalogue.mark_changed();
         assert_eq!(catalogue.knowledge(Instant::now()), Knowledge::Stale);
+    }
+
+    #[test]
+    fn definition_that_is_too_deep_does_not_spoil_the_list() {
+        for depth in 250..260 {
+            let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+            let deep = format!(r#"{{"name":"a","inputSchema":{open}{close}}}"#);
+            let mut catalogue = Catalogue::default();
+            let list = format!(r#"{{"tools":[{deep},{{"name":"b"}}]}}"#);
+            page(&mut catalogue, &list, None);
+            let names: Vec<_> = catalogue.tools().names().collect();
+            assert_eq!(names, ["a", "b"], "{depth}");
+        }
     }
 
     #[test]

@@ -167,7 +167,7 @@ impl ServerProcess {
                 biased;
                 line = self.reader.next() => return line.unwrap_or(InputLine::End),
                 status = self.child.wait() => {
-                    self.ended = Some(status.unwrap_or_default());
+                    self.ended = status.ok();
                     self.drained = Some(Instant::now() + DRAIN);
                 }
             }

@@ -72,7 +72,7 @@ impl fmt::Display for StoreTarget {
             StoreTarget::File(path) => path.display().fmt(f),
             StoreTarget::Postgres(url) => {
                 let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", ""));
-                let head = rest.split('?').next().unwrap_or_default();
+                let head = rest.split('?').next().expect("a split has a part");
                 let host = match head.rsplit_once('@') {
                     Some((_, host)) => host,
                     None if !rest.contains('@') => head,

@@ -196,7 +196,7 @@ pub(crate) fn of_outcome(call: &Call, outcome: &CallOutcome) -> Vec<Event> {
     let result = if outcome.is_ok() {
         outcome.data.clone()
     } else {
-        serde_json::to_value(outcome.structured()).unwrap_or_default()
+        serde_json::to_value(outcome.structured()).expect("a structured result has string keys")
     };
     let record = ToolRecord {
         name: call.name.clone(),

@@ -115,7 +115,7 @@ impl Prepared<'_> {
             biased;
             result = work => result,
             () = pass(limit) => {
-                let limit = limit.unwrap_or_default();
+                let limit = limit.expect("only a limit passes");
                 ToolResult::failed(Cause::TimedOut, explain::timed_out(name, limit))
             }
             () = cancel.cancelled() => {

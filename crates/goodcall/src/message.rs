@@ -479,7 +479,7 @@ mod stop {
 
 /// Serializes a value as JSON text, so that floats come back as they were.
 mod exact {
-    use goodcall_core::{Kind, Node, Tree};
+    use goodcall_core::{Inexact, Kind, Node, Tree};
     use serde::{Deserialize, Deserializer, Serializer};
     use serde_json::{Number, Value};
 
@@ -489,19 +489,20 @@ mod exact {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
         let text = String::deserialize(from)?;
-        Ok(match Tree::parse(&text) {
-            Ok(tree) => value(tree.root()),
-            Err(_) => Value::String(text),
-        })
+        match Tree::parse(&text) {
+            Ok(tree) => value(tree.root()).map_err(serde::de::Error::custom),
+            Err(_) => Ok(Value::String(text)),
+        }
     }
 
     /// The value of a node; a number that was a float is one again.
-    fn value(node: Node<'_>) -> Value {
+    fn value(node: Node<'_>) -> Result<Value, Inexact> {
         match node.kind() {
             Kind::Array => node.elements().map(value).collect(),
             Kind::Object => {
                 let members = node.members();
-                members.map(|(key, node)| (key, value(node))).collect()
+                let members = members.map(|(key, node)| Ok((key.to_owned(), value(node)?)));
+                members.collect::<Result<_, _>>().map(Value::Object)
             }
             Kind::Number => {
                 let digits = node.digits().expect("the node is a number");
@@ -510,11 +511,33 @@ mod exact {
                     .ok()
                     .filter(|_| digits.contains(['.', 'e', 'E']));
                 match float.and_then(Number::from_f64) {
-                    Some(float) => Value::Number(float),
-                    None => node.to_value().unwrap_or_default(),
+                    Some(float) => Ok(Value::Number(float)),
+                    None => node.to_value(),
                 }
             }
-            _ => node.to_value().unwrap_or_default(),
+            _ => node.to_value(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn saved_data_that_cannot_be_restored_is_refused() {
+        let call =
+            |stop: &str| format!(r#"{{"id":"1","name":"f","arguments":"{{}}","stop":"{stop}"}}"#);
+        let read = |stop: &str| serde_json::from_str::<Call>(&call(stop));
+        assert_eq!(read("cut_off").unwrap().stop, StopReason::CutOff);
+        let error = read("gone").unwrap_err().to_string();
+        assert!(error.starts_with("unknown stop reason `gone`"), "{error}");
+
+        let restored = |text: &str| {
+            let from = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(text);
+            exact::deserialize(from)
+        };
+        assert_eq!(restored("[1, 1.0]"), Ok(serde_json::json!([1, 1.0])));
+        assert!(restored("[123456789012345678901234567890]").is_err());
     }
 }

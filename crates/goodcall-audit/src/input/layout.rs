@@ -27,7 +27,7 @@ pub(crate) fn layout(head: &[u8], is_all: bool) -> Layout {
         Ok(text) => text,
         // The head may end inside a character.
         Err(error) if !is_all && error.valid_up_to() + 4 > head.len() => {
-            std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
+            std::str::from_utf8(&head[..error.valid_up_to()]).expect("it is valid up to there")
         }
         // A line that is not UTF-8 does not make the others unreadable.
         Err(error) if error.valid_up_to() > 0 && head[0] == b'{' => return Layout::Lines,

@@ -122,8 +122,11 @@ pub(super) fn stop(reason: &str) -> StopReason {
 /// The host of a URL.
 pub(super) fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    host.rsplit('@').next().unwrap_or_default()
+    let host = rest
+        .split(['/', '?', '#'])
+        .next()
+        .expect("a split has a part");
+    host.rsplit('@').next().expect("a split has a part")
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl<'r> LogRecord<'r> {
 
     /// The JSON text of a part of this record.
     pub(crate) fn part(&self, node: Node<'_>) -> &'r str {
-        self.text.get(node.span()).unwrap_or_default()
+        &self.text[node.span()]
     }
 }
 

@@ -102,7 +102,10 @@ pub(super) fn refuses(url: &str, has_headers: bool) -> Option<&'static str> {
     else {
         return Some("is at an address that is not http:// or https://");
     };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = rest
+        .split(['/', '?', '#'])
+        .next()
+        .expect("a split has a part");
     if !has_headers && !may_be_secret(url) && !goodcall_server::is_loopback_authority(host) {
         return Some("has no credentials, so the client logs in, which goodcall cannot do for it");
     }
@@ -113,7 +116,10 @@ pub(super) fn refuses(url: &str, has_headers: bool) -> Option<&'static str> {
 /// in its path.
 fn may_be_secret(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = rest
+        .split(['/', '?', '#'])
+        .next()
+        .expect("a split has a part");
     let is_token = |part: &str| part.len() >= 20 && part.contains(|c: char| c.is_ascii_digit());
     host.contains('@') || rest.contains('?') || rest.split('/').skip(1).any(is_token)
 }

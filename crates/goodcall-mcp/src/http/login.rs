@@ -92,7 +92,10 @@ impl OwnOrigin {
         if address.origin() != server.origin() {
             return body;
         }
-        let asked = path[METADATA.len()..].split('?').next().unwrap_or_default();
+        let asked = path[METADATA.len()..]
+            .split('?')
+            .next()
+            .expect("a split has a part");
         let path = if asked.is_empty() {
             address.path()
         } else {

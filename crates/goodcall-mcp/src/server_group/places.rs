@@ -78,7 +78,7 @@ impl Places {
     pub(super) fn resource(&self, members: &[RoutedMember], uri: &str) -> Option<Place> {
         let listed = self.0.get(&(ListKind::Resources, uri.to_owned()));
         let fits = |template: &str| {
-            let fixed = template.split('{').next().unwrap_or_default();
+            let fixed = template.split('{').next().expect("a split has a part");
             uri.starts_with(fixed) || template == uri
         };
         let templates = self.0.iter();

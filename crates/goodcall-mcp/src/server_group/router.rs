@@ -379,7 +379,13 @@ impl GroupRouter {
         let mut next = None;
         match &mut gather.task {
             GatherTask::Initialize(answers) => {
-                let answer: Value = serde_json::from_slice(result.bytes()).unwrap_or_default();
+                let answer: Value = match serde_json::from_slice(result.bytes()) {
+                    Ok(answer) => answer,
+                    Err(error) => {
+                        self.gathers.insert(id, gather);
+                        return self.part_failed(id, member, &format!("unreadable: {error}"));
+                    }
+                };
                 self.members[member].capabilities = answer["capabilities"].clone();
                 answers.push((member, answer));
             }

@@ -53,6 +53,20 @@ fn opened() -> GroupRouter {
 }
 
 #[test]
+fn server_whose_handshake_cannot_be_read_is_left_out() {
+    let members = ["a", "b"].map(|name| member(name, ToolView::default()));
+    let mut router = GroupRouter::new(members.into());
+    router.client_frame(br#"{"id":"i","method":"initialize","params":{}}"#);
+    shown(&mut router);
+    let (open, close) = ("[".repeat(200), "]".repeat(200));
+    let deep = format!(r#"{{"id":2,"result":{{"capabilities":{{"x":{open}{close}}}}}}}"#);
+    router.member_frame(0, deep.as_bytes());
+    let warning = shown(&mut router);
+    let expected = "warning a: left out, it cannot be opened: unreadable: recursion limit exceeded";
+    assert!(warning.starts_with(expected), "{warning}");
+}
+
+#[test]
 fn lists_are_put_together_with_all_pages() {
     let mut router = opened();
     router.client_frame(br#"{"id":1,"method":"tools/list"}"#);

@@ -16,8 +16,9 @@ const PAGE: &str = include_str!("page.html");
 /// Allows the page its own style, script and data, and nothing else.
 static CONTENT_SECURITY: LazyLock<HeaderValue> = LazyLock::new(|| {
     let hash = |from: &str, to: &str| {
-        let (_, rest) = PAGE.split_once(from).unwrap_or_default();
-        let (text, _) = rest.split_once(to).unwrap_or_default();
+        let rest = PAGE.split_once(from).map(|(_, rest)| rest);
+        let text = rest.and_then(|rest| rest.split_once(to));
+        let (text, _) = text.expect("the page has a style and a script");
         BASE64_STANDARD.encode(Sha256::digest(text))
     };
     let style = hash("<style>", "</style>");

@@ -302,7 +302,7 @@ impl Run {
             let free = (self.ids.len() + 1..)
                 .map(|number| format!("call_{number}"))
                 .find(|id| !self.ids.contains(id));
-            call.id = free.unwrap_or_default();
+            call.id = free.expect("there are more numbers than ids");
         }
         self.ids.insert(call.id.clone());
         call
