@@ -136,7 +136,7 @@ impl<'l> Judged<'l> {
             Verdict::Good(tree) => judged.arguments = Some(tree),
             Verdict::Mended(mended) => {
                 judged.arguments = Some(mended.arguments);
-                judged.changes = mended.changes;
+                judged.changes = mended.changes.into_vec();
             }
             Verdict::Bad(bad) => {
                 let explain = Explain::new(style);

@@ -185,7 +185,7 @@ impl<'s> Gate<'s> {
         }
         Verdict::Mended(Mended {
             arguments: reading.tree,
-            changes: reading.changes.into_vec(),
+            changes: reading.changes,
         })
     }
 
@@ -285,8 +285,7 @@ impl<'s> Gate<'s> {
             return Verdict::Bad(parse::cut_off(Pointer::root(), raw.len()));
         }
         if let Some((arguments, change)) = self.empty_arguments(raw) {
-            let changes = vec![change];
-            return Verdict::Mended(Mended { arguments, changes });
+            return Verdict::Mended(Mended::new(arguments, vec![change]));
         }
         let most = self.reading.limits.max_issues;
         if most == 0 {
@@ -328,7 +327,7 @@ impl<'s> Gate<'s> {
             change.before = Some(root.to_json().into());
             let mut changes = reading.changes.into_vec();
             changes.push(change);
-            return Verdict::Mended(Mended { arguments, changes });
+            return Verdict::Mended(Mended::new(arguments, changes));
         }
         let task = Task {
             schema: self.schema,
@@ -346,7 +345,7 @@ impl<'s> Gate<'s> {
         match mend::mend(reading.tree, task, known) {
             Mend::Valid(arguments, mends) => {
                 changes.extend(mends);
-                Verdict::Mended(Mended { arguments, changes })
+                Verdict::Mended(Mended::new(arguments, changes))
             }
             Mend::Left(left) => {
                 let mut refusal = self.refuse(left);

@@ -175,7 +175,7 @@ impl RawCall {
             return Verdict::Mended(goodcall_core::Mended::new(tree, changes));
         }
         let changes = match &mut verdict {
-            Verdict::Mended(mended) => &mut mended.changes,
+            Verdict::Mended(mended) => mended.changes.to_mut(),
             Verdict::Bad(bad) => {
                 bad.issues
                     .iter_mut()

@@ -374,7 +374,7 @@ impl Toolbox {
             .tool(name);
         let (tree, changes) = match gate.check(raw) {
             Verdict::Good(tree) => (tree, Vec::new()),
-            Verdict::Mended(mended) => (mended.arguments, mended.changes),
+            Verdict::Mended(mended) => (mended.arguments, mended.changes.into_vec()),
             Verdict::Bad(bad) => return Err(bad),
         };
         let bound = entry.tool.bind(&tree).map_err(|invalid| {

@@ -278,9 +278,8 @@ pub(crate) fn drop_repeated_values<'a>(mut reading: Reading<'a>, policy: &Policy
     let first = values.next();
     if let Some(first) = first.filter(|first| values.all(|value| value == *first)) {
         let span = first.span().end..root.span().end;
-        reading
-            .changes
-            .push(lenient::text_change(rule, reading.tree.source(), span));
+        let change = lenient::text_change(rule, reading.tree.source(), span);
+        reading.changes.to_mut().push(change);
         reading.tree.root = first.id;
         reading.values = 1;
     }
@@ -309,9 +308,7 @@ pub(crate) fn drop_empty_fragments<'a>(mut reading: Reading<'a>, policy: &Policy
     let changes: Vec<Change> = fragments
         .map(|fragment| lenient::text_change(rule, source, fragment.span()))
         .collect();
-    changes
-        .into_iter()
-        .for_each(|change| reading.changes.push(change));
+    reading.changes.to_mut().extend(changes);
     reading.tree.root = id;
     reading.values = 1;
     reading

@@ -5,16 +5,23 @@ use std::ops::{Deref, Range};
 use std::sync::OnceLock;
 
 use super::Change;
-use super::change_log::ChangeLog;
+use super::change_log::{ChangeLog, RecordedChange};
 use crate::rule::{Level, RuleId};
 
-/// The changes that reading a text took, in order. It dereferences to a slice of [`Change`]s.
+/// The changes that reading and mending a call took, in order. It dereferences to a slice of
+/// [`Change`]s.
 #[derive(Clone, Default)]
 pub struct Changes {
-    /// The changes as recorded, and the raw text; empty if the list was written from the start.
+    /// `None` if the list was written from the start.
+    recorded: Option<Box<Recorded>>,
+    written: OnceLock<Vec<Change>>,
+}
+
+/// Changes that are not written out yet, and the raw text that they are about.
+#[derive(Clone)]
+struct Recorded {
     log: ChangeLog,
     raw: Box<str>,
-    written: OnceLock<Vec<Change>>,
 }
 
 /// The bytes of text that are copied faster than one change is written out.
@@ -31,18 +38,30 @@ impl Changes {
         if count.saturating_mul(COPIED_PER_CHANGE) < raw.len() {
             return Self::from(log.write_all(raw));
         }
+        let raw = raw.into();
         Self {
-            log,
-            raw: raw.into(),
+            recorded: Some(Box::new(Recorded { log, raw })),
             written: OnceLock::new(),
         }
+    }
+
+    /// The changes as recorded, unless they were written from the start.
+    fn log(&self) -> &[RecordedChange] {
+        let recorded = self.recorded.as_deref();
+        recorded.map_or(&[], |recorded| recorded.log.changes())
+    }
+
+    /// Writes out what was recorded.
+    fn write(&self) -> Vec<Change> {
+        let recorded = self.recorded.as_deref();
+        recorded.map_or_else(Vec::new, |recorded| recorded.log.write_all(&recorded.raw))
     }
 
     /// The number of changes. Asking for it does not write them out.
     pub fn len(&self) -> usize {
         match self.written.get() {
             Some(list) => list.len(),
-            None => self.log.changes().len(),
+            None => self.log().len(),
         }
     }
 
@@ -55,15 +74,14 @@ impl Changes {
     pub fn into_vec(mut self) -> Vec<Change> {
         match self.written.take() {
             Some(list) => list,
-            None => self.log.write_all(&self.raw),
+            None => self.write(),
         }
     }
 
-    /// Adds one at the end.
-    pub(crate) fn push(&mut self, change: Change) {
-        let mut list = std::mem::take(self).into_vec();
-        list.push(change);
-        *self = Self::from(list);
+    /// Writes the changes out and returns the list, to be edited.
+    pub fn to_mut(&mut self) -> &mut Vec<Change> {
+        *self = Self::from(std::mem::take(self).into_vec());
+        self.written.get_mut().expect("the list was just written")
     }
 
     /// The first change whose rule and level pass a test, which is asked once for each of them.
@@ -78,9 +96,9 @@ impl Changes {
         if let Some(list) = self.written.get() {
             return list.iter().find(|c| passes(c.rule, c.level)).cloned();
         }
-        let mut recorded = self.log.changes().iter();
-        let index = recorded.position(|c| passes(c.rule, c.level))?;
-        self.log.write_one(&self.raw, index)
+        let index = self.log().iter().position(|c| passes(c.rule, c.level))?;
+        let recorded = self.recorded.as_deref()?;
+        recorded.log.write_one(&recorded.raw, index)
     }
 
     /// Moves every span, and returns the changes as a plain list.
@@ -96,8 +114,7 @@ impl Changes {
 impl From<Vec<Change>> for Changes {
     fn from(list: Vec<Change>) -> Self {
         Self {
-            log: ChangeLog::default(),
-            raw: Box::default(),
+            recorded: None,
             written: OnceLock::from(list),
         }
     }
@@ -107,7 +124,7 @@ impl Deref for Changes {
     type Target = [Change];
 
     fn deref(&self) -> &[Change] {
-        self.written.get_or_init(|| self.log.write_all(&self.raw))
+        self.written.get_or_init(|| self.write())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::{Actual, Change, Issue, IssueKind};
+use super::{Actual, Change, Changes, Issue, IssueKind};
 use crate::names::{near_names, nearest_name};
 use crate::tree::{Node, Pointer, Tree};
 
@@ -25,7 +25,7 @@ pub struct Mended<'a> {
     /// The valid arguments.
     pub arguments: Tree<'a>,
     /// Every difference from what was sent, in the order they were made.
-    pub changes: Vec<Change>,
+    pub changes: Changes,
 }
 
 /// A call that must not be run.
@@ -45,8 +45,11 @@ pub struct Refusal {
 
 impl<'a> Mended<'a> {
     /// Arguments that are valid after these changes.
-    pub fn new(arguments: Tree<'a>, changes: Vec<Change>) -> Self {
-        Self { arguments, changes }
+    pub fn new(arguments: Tree<'a>, changes: impl Into<Changes>) -> Self {
+        Self {
+            arguments,
+            changes: changes.into(),
+        }
     }
 }
 

@@ -68,13 +68,11 @@ impl fmt::Display for Node<'_> {
 /// Appends `text` as a JSON string with the fewest escapes.
 pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
-    let mut written = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.push_str(&text[written..at]);
-        written = at + 1;
+    let mut rest = text;
+    while let Some(at) = first_escaped(rest.as_bytes()) {
+        let byte = rest.as_bytes()[at];
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
         match byte {
             b'"' => out.push_str("\\\""),
             b'\\' => out.push_str("\\\\"),
@@ -91,8 +89,27 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
             }
         }
     }
-    out.push_str(&text[written..]);
+    out.push_str(rest);
     out.push('"');
+}
+
+/// The place of the first byte that a JSON string has to escape.
+#[inline]
+fn first_escaped(bytes: &[u8]) -> Option<usize> {
+    let is_escaped = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    let mut at = 0;
+    // Whole blocks are looked at without a branch for each byte.
+    while let Some(block) = bytes.get(at..at + 16) {
+        if block
+            .iter()
+            .fold(false, |found, byte| found | is_escaped(byte))
+        {
+            break;
+        }
+        at += 16;
+    }
+    let found = bytes[at..].iter().position(is_escaped);
+    found.map(|found| at + found)
 }
 
 /// Returns the text as a JSON string.

@@ -214,7 +214,7 @@ impl Judge {
             Verdict::Mended(mended) => {
                 call.splices
                     .push(argument_splice(request, &mended.arguments));
-                call.changes.extend(mended.changes);
+                call.changes.extend(mended.changes.into_vec());
                 call.verdict = ProxyVerdict::Mended;
                 call.arguments = Some(mended.arguments);
             }

@@ -315,7 +315,7 @@ impl Judge {
 
 fn notes(verdict: &Verdict<'_>) -> Vec<CallNote> {
     let changes = match verdict {
-        Verdict::Mended(mended) => mended.changes.as_slice(),
+        Verdict::Mended(mended) => &*mended.changes,
         _ => &[],
     };
     let issues = verdict.issues().iter().map(CallNote::of_issue);
