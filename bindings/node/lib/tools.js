@@ -3,18 +3,19 @@
 const native = require('./native.js')
 const { GoodcallError, expectString, foreign, native: call, optionsOf, ours, shown } = require('./error.js')
 const numbers = require('./numbers.js')
+const outline = require('./outline.js')
 const { isSchema, jsonSchema } = require('./schema.js')
 
 const NONE = Object.freeze([])
 
 /** Where short calls are written for the native part, which takes longer to read a string. */
 const BUFFER = Buffer.alloc(16384)
-native.shareBuffer(BUFFER)
+native.shareBuffers(BUFFER, outline.BUFFER)
 /**
  * Numbers at its beginning: 1 during a call, those of the tools, of the tool and of how the message
- * ended, and the length.
+ * ended, 1 if an outline of the arguments can be read, and the length.
  */
-const HEADER = new Uint32Array(BUFFER.buffer, BUFFER.byteOffset, 5)
+const HEADER = new Uint32Array(BUFFER.buffer, BUFFER.byteOffset, 6)
 const WRITTEN = BUFFER.subarray(HEADER.byteLength)
 /** The longest string that fits: one of its units takes three bytes at most. */
 const SHORT = Math.floor(WRITTEN.length / 3)
@@ -61,11 +62,12 @@ function definition([name, value]) {
 }
 
 /** Judges short arguments the quick way. */
-function checkWritten(tools, place, stop, text) {
+function checkWritten(tools, place, stop, text, keys) {
   HEADER[1] = tools
   HEADER[2] = place
   HEADER[3] = stop
-  HEADER[4] = WRITTEN.write(text)
+  HEADER[4] = keys === undefined ? 0 : 1
+  HEADER[5] = WRITTEN.write(text)
   HEADER[0] = 1
   try {
     return native.checkWritten()
@@ -87,6 +89,7 @@ class Tools {
   #numbers
   #number
   #places
+  #keys
 
   constructor(definitions, options) {
     const { numbers: mode, ...rest } = optionsOf(options)
@@ -96,6 +99,7 @@ class Tools {
     this.#native = call(() => new native.Tools(text, given))
     this.#number = this.#native.number()
     this.#places = new Map(this.#native.names().map((name, place) => [name, place]))
+    this.#keys = this.#native.keys().map(outline.keysOf)
   }
 
   get names() {
@@ -107,16 +111,22 @@ class Tools {
     const stop = options?.stop
     const number = stop === undefined ? 0 : stopNumber(stop)
     const place = text.length <= SHORT ? this.#places.get(name) : undefined
+    const keys = place === undefined ? undefined : this.#keys[place]
     let answer
     try {
       if (place === undefined) {
         expectString('name', name)
         answer = this.#native.check(name, text, stop)
       } else {
-        answer = checkWritten(this.#number, place, number, text)
+        answer = checkWritten(this.#number, place, number, text, keys)
       }
     } catch (error) {
       throw ours(error)
+    }
+    if (answer === null && keys !== undefined) {
+      const kind = outline.outlined()
+      if (kind === 'mended') return new Mended(name, outline.built(text, keys), () => this.#told(name, text, stop))
+      if (kind === 'good' && typeof raw === 'string') return good(name, outline.built(text, keys), text)
     }
     return this.#verdict(name, raw, text, answer, stop)
   }
@@ -163,16 +173,18 @@ class Tools {
   }
 
   #verdict(name, raw, text, answer, stop) {
-    if (!answer) {
-      const value = this.#valid(raw, text, answer)
-      return { kind: 'good', tool: name, arguments: value, json: text, changes: NONE, issues: NONE }
-    }
+    if (!answer) return good(name, this.#valid(raw, text, answer), text)
     if (answer[0] === '?') return this.#described(text, answer.slice(1))
-    // The changes are made when they are asked for, since running the call needs none.
-    const told = () => this.#described(text, this.#native.describe(name, text, stop)).changes
-    if (answer[answer.length - 1] !== ' ') return new Mended(name, JSON.parse(answer), answer, told)
+    const tell = () => this.#told(name, text, stop)
+    if (answer[answer.length - 1] !== ' ') return new Mended(name, JSON.parse(answer), tell, answer)
     const json = answer.slice(0, -1)
-    return new Mended(name, numbers.parse(json, this.#numbers), json, told)
+    return new Mended(name, numbers.parse(json, this.#numbers), tell, json)
+  }
+
+  /** What a mended call has besides its arguments, which is made when it is asked for. */
+  #told(name, text, stop) {
+    const { json, changes } = this.#described(text, this.#native.describe(name, text, stop))
+    return { json, changes }
   }
 
   /** The arguments of a good call: valid as sent, so what was sent is what comes out. */
@@ -197,29 +209,38 @@ class Tools {
   }
 }
 
-/** Where a mended call keeps the function that tells its changes, and then the changes. */
-const TOLD = Symbol('told')
-
-/** The property of every mended call, shared because making a getter takes long. */
-const CHANGES = {
-  configurable: true,
-  enumerable: true,
-  get() {
-    if (typeof this[TOLD] === 'function') this[TOLD] = this[TOLD]()
-    return this[TOLD]
-  },
+function good(tool, value, json) {
+  return { kind: 'good', tool, arguments: value, json, changes: NONE, issues: NONE }
 }
 
-/** A mended call, whose changes are read when they are asked for. */
+/** Where a mended call keeps the function that tells its text and its changes, and then these. */
+const TOLD = Symbol('told')
+
+/** A property of every mended call, shared because making a getter takes long. */
+function told(key) {
+  return {
+    configurable: true,
+    enumerable: true,
+    get() {
+      if (typeof this[TOLD] === 'function') this[TOLD] = this[TOLD]()
+      return this[TOLD][key]
+    },
+  }
+}
+const JSON_TEXT = told('json')
+const CHANGES = told('changes')
+
+/** A mended call, whose text and changes are made when they are asked for: running it needs neither. */
 class Mended {
-  constructor(tool, value, json, told) {
+  constructor(tool, value, tell, json) {
     this.kind = 'mended'
     this.tool = tool
     this.arguments = value
-    this.json = json
+    if (json === undefined) Object.defineProperty(this, 'json', JSON_TEXT)
+    else this.json = json
     Object.defineProperty(this, 'changes', CHANGES)
     this.issues = NONE
-    Object.defineProperty(this, TOLD, { value: told, writable: true })
+    Object.defineProperty(this, TOLD, { value: tell, writable: true })
   }
 
   /** Shows the call as the plain object that it is to its users. */

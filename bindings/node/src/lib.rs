@@ -8,6 +8,7 @@
 mod command;
 mod error;
 mod options;
+mod outline;
 mod registry;
 mod relay;
 mod stream;

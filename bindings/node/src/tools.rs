@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::error::{ErrorCode, Result, coded, contained};
 use crate::options::{self, Judging};
+use crate::outline::names_of;
 use crate::registry::{Entry, Registered, Set};
 use crate::verdict::{VerdictLine, answer, described, to_json};
 
@@ -76,6 +77,7 @@ impl Judge {
                 name: tool.name.clone(),
                 schema: schema.clone(),
                 policy: self.policy_of(&tool.name),
+                names: names_of(&tool.parameters),
             }),
             Err(error) => Err(coded(ErrorCode::BadSchema)(error)),
         };
@@ -104,6 +106,16 @@ impl Tools {
     #[napi]
     pub fn names(&self) -> Vec<String> {
         self.judge.offered.names().map(str::to_owned).collect()
+    }
+
+    /// The names that have numbers in outlines, of each tool.
+    #[napi]
+    pub fn keys(&self) -> Vec<Vec<String>> {
+        let names = |tool: &ToolDefinition| {
+            let names = names_of(&tool.parameters).into_iter();
+            names.map(String::from).collect()
+        };
+        self.judge.offered.iter().map(names).collect()
     }
 
     /// The number of these tools for `checkWritten`.

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { inspect } from 'node:util'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import * as v from 'valibot'
 import { Type } from 'typebox'
@@ -23,6 +23,37 @@ describe('check', () => {
     })
     const value = { file_path: 'a.txt' }
     expect(tools.check('read_file', value).arguments).toBe(value)
+  })
+
+  it('builds the values that JSON.parse makes', () => {
+    const properties = { a: { type: 'object', properties: { b: { type: 'array' } } }, '7': {}, '': {} }
+    const named = new Tools([{ name: 'f', parameters: { type: 'object', properties } }])
+    const open = new Tools([{ name: 'f', parameters: { type: 'object' } }])
+    const inherited = new Tools([{ name: 'f', parameters: { type: 'object', properties: { constructor: {}, __proto__: {} } } }])
+    const texts = [
+      '{}',
+      '{"a":{"b":[]},"x":{},"7":"","":null}',
+      '{"a":{"b":[true,false,null,0,-0,7,-7,268435455,268435456,99999999,100000000,1.5,-0.25,123456789012345,1234567890123456]}}',
+      '{"a":{"b":["\\n","\\"","\\u0041","plain","\\u00e9"],"a":{"b":[[[{"a":{}}]]]}}}',
+      '{"z":1,"a":{"c":"\\/"},"y":[{"a":1},{"b":2}]}',
+      '{"__proto__":{"polluted":1},"constructor":"x","toString":[],"a":{"__proto__":null}}',
+      '{"a":{"b":["ä"]}}',
+      `{"a":{"b":["${'x'.repeat(5000)}"]}}`,
+      `{"a":{"b":["${'\\n'.repeat(2000)}"]}}`,
+      `{"a":{"b":[${Array.from({ length: 2500 }, (_, at) => at % 7).join(',')}]}}`,
+    ]
+    for (const by of [named, open, inherited]) {
+      for (const text of texts) {
+        const verdict = by.check('f', text)
+        expect(verdict.kind).toBe('good')
+        expect(isDeepStrictEqual(verdict.arguments, JSON.parse(text)), text).toBe(true)
+        expect(Object.getPrototypeOf(verdict.arguments)).toBe(Object.prototype)
+        const mended = by.check('f', `\`\`\`\n${text}\n\`\`\``)
+        expect(isDeepStrictEqual(mended.arguments, JSON.parse(text)), text).toBe(true)
+        expect(isDeepStrictEqual(JSON.parse(mended.json), JSON.parse(text)), text).toBe(true)
+        expect(mended.changes.map((change) => change.rule)).toEqual(['code-fence', 'code-fence'])
+      }
+    }
   })
 
   it('lists every change of a mended call', () => {
