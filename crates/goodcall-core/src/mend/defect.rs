@@ -181,9 +181,10 @@ impl<'t> Planner<'t> {
         };
         let unknown = match &fault.kind {
             FaultKind::UnknownKeys(keys) if node.kind() == Kind::Object => {
-                keys.first().and_then(|key| self.finder.key(node, key))
+                let key = keys.first();
+                key.and_then(|key| self.finder.key(node, key.as_bytes()))
             }
-            FaultKind::Misspelt { key, .. } => self.finder.key(node, key),
+            FaultKind::Misspelt { key, .. } => self.finder.key(node, key.as_bytes()),
             _ => None,
         };
         let site = Site::new(self.context, fault, (node, member), unknown);

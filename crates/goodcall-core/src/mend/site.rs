@@ -308,33 +308,41 @@ impl<'t> Finder<'t> {
 
     /// Returns the value at a place, with its object and key node if it is a member.
     pub(crate) fn find(&mut self, place: &Pointer) -> Option<(Node<'t>, Option<(Id, Id)>)> {
-        let mut node = self.tree.root();
-        let mut member = None;
-        for segment in place.segments() {
-            match node.kind() {
-                Kind::Object => {
-                    let key = self.key(node, &segment)?;
-                    member = Some((node.id, key));
-                    node = self.tree.node(self.tree.slot(key).next);
-                }
-                Kind::Array => {
-                    member = None;
-                    node = self.element(node, segment.parse().ok()?)?;
-                }
-                _ => return None,
+        let mut found = (self.tree.root(), None);
+        if place.has_escapes() {
+            for segment in place.segments() {
+                found = self.child(found.0, segment.as_bytes())?;
+            }
+        } else {
+            for segment in place.plain_segments() {
+                found = self.child(found.0, segment)?;
             }
         }
-        Some((node, member))
+        Some(found)
+    }
+
+    /// Follows one segment of a place.
+    fn child(&mut self, node: Node<'t>, segment: &[u8]) -> Option<(Node<'t>, Option<(Id, Id)>)> {
+        match node.kind() {
+            Kind::Object => {
+                let key = self.key(node, segment)?;
+                let value = self.tree.node(self.tree.slot(key).next);
+                Some((value, Some((node.id, key))))
+            }
+            Kind::Array => {
+                let index = std::str::from_utf8(segment).ok()?.parse().ok()?;
+                Some((self.element(node, index)?, None))
+            }
+            _ => None,
+        }
     }
 
     fn element(&mut self, array: Node<'t>, index: usize) -> Option<Node<'t>> {
         if index >= array.len() {
             return None;
         }
-        let known = self.last.get(&array.id).copied();
-        let (mut at, mut id) = known
-            .filter(|(at, _)| *at <= index)
-            .unwrap_or((0, self.tree.slot(array.id).head));
+        let known = self.last_of(array).filter(|(at, _)| *at <= index);
+        let (mut at, mut id) = known.unwrap_or((0, self.tree.slot(array.id).head));
         while at < index {
             id = self.tree.slot(id).next;
             at += 1;
@@ -345,14 +353,21 @@ impl<'t> Finder<'t> {
         Some(self.tree.node(id))
     }
 
+    fn last_of(&self, container: Node<'t>) -> Option<(usize, Id)> {
+        if container.len() <= WIDE {
+            return None;
+        }
+        self.last.get(&container.id).copied()
+    }
+
     /// Returns the key node of a member. The search starts at the key found last and wraps around.
-    pub(crate) fn key(&mut self, object: Node<'t>, name: &str) -> Option<Id> {
+    pub(crate) fn key(&mut self, object: Node<'t>, name: &[u8]) -> Option<Id> {
         let width = object.len();
         let head = self.tree.slot(object.id).head;
-        let (mut at, mut id) = self.last.get(&object.id).copied().unwrap_or((0, head));
+        let (mut at, mut id) = self.last_of(object).unwrap_or((0, head));
         for _ in 0..width {
             let slot = self.tree.slot(id);
-            if self.tree.text_of(slot) == name {
+            if self.tree.is_text(slot, name) {
                 if width > WIDE {
                     self.last.insert(object.id, (at, id));
                 }

@@ -135,7 +135,7 @@ impl Pointer {
     }
 
     /// Iterates over the bytes of the segments of a pointer without escapes.
-    pub(super) fn plain_segments(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn plain_segments(&self) -> impl Iterator<Item = &[u8]> {
         self.0.bytes().split(|b| *b == b'/').skip(1)
     }
 

@@ -32,10 +32,11 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {
         return;
     };
+    if !wanted.has(JsonType::Array) || !text.contains(',') {
+        return;
+    }
     let items = site.subschema().and_then(View::items).map(View::resolve);
-    let allowed = items.and_then(|items| items.get("enum")?.as_array());
-    let Some(allowed) = allowed.filter(|_| wanted.has(JsonType::Array) && text.contains(','))
-    else {
+    let Some(allowed) = items.and_then(|items| items.get("enum")?.as_array()) else {
         return;
     };
     let words = || allowed.iter().filter_map(Value::as_str);

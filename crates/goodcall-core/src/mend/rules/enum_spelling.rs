@@ -30,8 +30,12 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    let allowed = allowed(site);
+    if allowed.is_empty() {
+        return;
+    }
     let letters = site.node.as_str().map(Letters::of);
-    for value in allowed(site) {
+    for value in allowed {
         // Comparing letter sets first rules out most values of a long list.
         if let (Some(ours), Some(theirs)) = (letters, value.as_str().map(Letters::of))
             && !ours.may_be_same(theirs)

@@ -30,10 +30,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
-    let Some(sent) = site.node.as_str() else {
+    let allowed = allowed(site);
+    let Some(sent) = site.node.as_str().filter(|_| !allowed.is_empty()) else {
         return;
     };
-    let names = || allowed(site).iter().filter_map(Value::as_str);
+    let names = || allowed.iter().filter_map(Value::as_str);
     if let Some(name) = typo_of(sent, names()).or_else(|| with_other_ending(sent, names())) {
         out.whole(&RULE, [site.replace(NewValue::text(name))]);
     }

@@ -29,6 +29,9 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
+    if allowed(site).is_empty() {
+        return;
+    }
     // `-price` may sort the other way round.
     let text = site.node.as_str().map(str::trim);
     let Some(text) = text.filter(|text| text.starts_with(char::is_alphanumeric)) else {

@@ -35,12 +35,10 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     match &site.fault.kind {
         FaultKind::Required(name) => {
-            let twins = site.absent().filter(|other| same_name(other, name)).count();
-            if twins > 1 {
-                return;
-            }
+            let is_twin = |other: &&str| same_name(other, name);
             for &(key, sent, _) in site.undeclared() {
                 if same_name(sent, name)
+                    && site.absent().filter(is_twin).nth(1).is_none()
                     && let Some(others) = others(site)
                 {
                     let first = site.rename(key, sent, name);

@@ -31,8 +31,12 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {
         return;
     };
+    let is_one = |piece: &str| is_number(piece) && !may_be_grouped(piece);
+    if !wanted.has(JsonType::Array) || !text.split(',').all(|piece| is_one(piece.trim())) {
+        return;
+    }
     let several = text.contains(',');
-    if !wanted.has(JsonType::Array) || (several && (may_be_one_number(text) || has_groups(text))) {
+    if several && (may_be_one_number(text) || has_groups(text)) {
         return;
     }
     // A single number becomes a list only where a plain number is not allowed.
@@ -40,9 +44,7 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     if !several && site.declared_types().is_none_or(is_itself) {
         return;
     }
-    let is_one = |piece: &str| is_number(piece) && !may_be_grouped(piece);
-    let numbers = text.split(',').all(|piece| is_one(piece.trim()));
-    let Some(items) = elements(site).filter(|_| numbers) else {
+    let Some(items) = elements(site) else {
         return;
     };
     let one = items.has(JsonType::Number) && has_decimal_comma(text);
