@@ -157,6 +157,44 @@ fn call_behind_too_deeply_nested_candidate_is_found() {
     assert_eq!(whole, split(&text, &cuts, &tools, TextCallScope::Anywhere));
 }
 
+#[test]
+fn tags_of_other_names_inside_a_value_are_passed_in_every_split() {
+    let tools = Tools::read(TOOLS).unwrap();
+    let value = "1 < 2 </par <param> <parameters=b> </paragraph> << </ <p>";
+    let text = format!(
+        "<tool_call>\n<function=f>\n<parameter=b>\n{value}\n</parameter>\n</function>\n</tool_call>"
+    );
+    let whole = extract(&text, &tools, TextCallScope::Anywhere);
+    let read: serde_json::Value = serde_json::from_str(&whole.calls[0].arguments).unwrap();
+    assert_eq!(read["b"], value);
+    for size in 1..8 {
+        let cuts = vec![size; text.len()];
+        assert_eq!(whole, split(&text, &cuts, &tools, TextCallScope::Anywhere));
+    }
+}
+
+#[test]
+fn single_characters_of_a_thought_are_given_out_some_at_a_time() {
+    let mut scanner = Scanner::new(Tools::read(TOOLS).unwrap(), TextCallScope::Anywhere);
+    assert!(scanner.push("<think>").is_empty());
+    let thought = "One word and another.\n".repeat(20);
+    let pushed = (0..thought.len()).flat_map(|at| scanner.push(&thought[at..=at]));
+    let pieces: Vec<TextPiece> = pushed.collect();
+    let sizes = pieces.iter().map(|piece| match piece {
+        TextPiece::Reasoning(text) => text.len(),
+        other => panic!("{other:?}"),
+    });
+    let sizes: Vec<usize> = sizes.collect();
+    assert!(sizes.iter().all(|size| *size <= 65), "{sizes:?}");
+    assert!(thought.len() - sizes.iter().sum::<usize>() <= 64);
+    // A longer piece comes out at once, with what was kept back.
+    let given = scanner.push("and so on ");
+    assert!(
+        matches!(&given[..], [TextPiece::Reasoning(text)] if text.ends_with("and so on ")),
+        "{given:?}"
+    );
+}
+
 /// The fuzz target begins with these files: a byte for the length of a piece, then the text.
 #[test]
 fn fuzz_target_has_a_seed_for_every_dialect_and_every_seed_is_split_invariant() {

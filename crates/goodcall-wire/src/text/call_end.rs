@@ -115,6 +115,21 @@ fn string_part(bytes: &[u8], quote: u8) -> StringPart {
     }
 }
 
+/// Returns `Yes` if a text that begins with `<` begins with a start or end tag of this name, perhaps a
+/// longer one, and `NeedMore` if it still may.
+fn tag_of_value(text: &[u8], name: &str) -> Match {
+    let behind = text.strip_prefix(b"</").unwrap_or(&text[1..]);
+    let shared = behind.len().min(name.len());
+    if behind[..shared] != name.as_bytes()[..shared] {
+        return Match::No;
+    }
+    if shared == name.len() {
+        Match::Yes
+    } else {
+        Match::NeedMore
+    }
+}
+
 /// Returns `Yes` if an end tag that ends at `at` may be the end of a value: a tag follows, or nothing.
 fn behind_end_tag(input: Window<'_>, at: usize) -> Match {
     let mut behind = input.bytes_from(at).iter();
@@ -168,23 +183,33 @@ impl EndFinder {
     /// Passes over the text of `input` from `from` on, if it is part of a value whatever follows it.
     pub(super) fn passes_over(&mut self, input: Window<'_>, from: usize) -> bool {
         let text = input.bytes_from(from);
-        let [first, second] = match &self.inside {
-            EnclosingValue::Nothing => return false,
-            EnclosingValue::Quotes(quote) => [*quote, b'\\'],
-            EnclosingValue::Raw(value) => value.first_bytes(),
-            EnclosingValue::TagValue { .. } => [b'<', b'<'],
+        let Some([first, second]) = self.stops() else {
+            return false;
         };
-        // A search is faster in long texts, and slower to begin.
-        let stops = match text {
-            [byte] => *byte == first || *byte == second,
-            _ => memchr2(first, second, text).is_some(),
-        };
-        if self.at == from && !stops {
+        if self.at == from && memchr2(first, second, text).is_none() {
             self.at += text.len();
             return true;
         }
         // A run of blanks is not gone through again for each of them.
-        !text.iter().all(u8::is_ascii_whitespace) && self.stays_inside(input)
+        let is_blank = || text.iter().all(u8::is_ascii_whitespace);
+        (self.is_inside_tag() || !is_blank()) && self.stays_inside(input)
+    }
+
+    /// Passes over a byte that comes at `from`, if it is part of a value whatever follows it.
+    pub(super) fn passes_byte(&mut self, byte: u8, from: usize) -> bool {
+        let passes = self.at == from && self.stops().is_some_and(|stops| !stops.contains(&byte));
+        self.at += usize::from(passes);
+        passes
+    }
+
+    /// The bytes inside the value that must be looked at: they may be the start of its end.
+    fn stops(&self) -> Option<[u8; 2]> {
+        match &self.inside {
+            EnclosingValue::Nothing => None,
+            EnclosingValue::Quotes(quote) => Some([*quote, b'\\']),
+            EnclosingValue::Raw(value) => Some(value.first_bytes()),
+            EnclosingValue::TagValue { .. } => Some([b'<', b'<']),
+        }
     }
 
     /// Goes on with the search inside a value, and returns false if the value may end.
@@ -205,8 +230,24 @@ impl EndFinder {
                 }
                 stays
             }
-            EnclosingValue::Nothing | EnclosingValue::TagValue { .. } => false,
+            EnclosingValue::TagValue { name, .. } => {
+                while let Some(next) = memchr(b'<', input.bytes_from(self.at)) {
+                    self.at += next;
+                    match tag_of_value(input.bytes_from(self.at), name) {
+                        Match::Yes => return false,
+                        Match::NeedMore => return true,
+                        Match::No => self.at += 1,
+                    }
+                }
+                self.at = input.end();
+                true
+            }
+            EnclosingValue::Nothing => false,
         }
+    }
+
+    fn is_inside_tag(&self) -> bool {
+        matches!(self.inside, EnclosingValue::TagValue { .. })
     }
 
     /// Continues the search in all the text that is known now.

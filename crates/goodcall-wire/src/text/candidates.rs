@@ -79,6 +79,15 @@ impl Candidate {
         }
     }
 
+    /// Passes over a byte that comes at `from`, if it is part of a value whatever follows it.
+    pub(super) fn passes_byte(&mut self, byte: u8, from: usize) -> bool {
+        match self {
+            Self::Marked(block) => block.finder().passes_byte(byte, from),
+            Self::Element(element) => element.passes_byte(byte, from),
+            Self::Unmarked(candidate) => candidate.finder().passes_byte(byte, from),
+        }
+    }
+
     /// The offset at which the candidate begins.
     pub(super) fn start(&self) -> usize {
         match self {

@@ -4,7 +4,7 @@
 use super::input::{Match, Window};
 
 /// The most bytes that are looked at one by one.
-const MAX_LOOK: usize = 40;
+const MAX_LOOK: usize = 80;
 
 /// A block in which nothing is a call.
 #[derive(Debug)]
@@ -120,6 +120,12 @@ pub(super) fn decides_nothing(kept: &[u8], text: &str) -> bool {
     let is_word = !kept.first().is_some_and(begins_end);
     let decides = |byte: &u8| begins_end(byte) || byte.is_ascii_whitespace();
     is_word && !text.as_bytes().iter().any(decides)
+}
+
+/// Returns true if a character of one byte inside a block can wait for what follows it, behind the bytes
+/// that were kept back.
+pub(super) fn keeps_byte(kept: &[u8], byte: u8) -> bool {
+    !begins_end(&byte) && !kept.first().is_some_and(begins_end)
 }
 
 impl IgnoredBlock {

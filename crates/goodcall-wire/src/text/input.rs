@@ -121,9 +121,19 @@ impl InputBuffer {
     pub(super) fn push(&mut self, text: &str) {
         // To add one byte takes less than to copy a text of one byte.
         match text.as_bytes() {
-            [byte] => self.text.push(char::from(*byte)),
+            [byte] => self.push_ascii(*byte),
             _ => self.text.push_str(text),
         }
+    }
+
+    /// Adds a character of one byte.
+    pub(super) fn push_ascii(&mut self, byte: u8) {
+        self.text.push(char::from(byte));
+    }
+
+    /// The offset behind the last known byte.
+    pub(super) fn end_offset(&self) -> usize {
+        self.base + self.text.len()
     }
 
     /// Records that no more text follows.

@@ -4,6 +4,7 @@
 //! that cannot be part of a call is given out at once. A whole text is scanned as one piece, so
 //! that every split gives the same calls.
 
+mod small_pieces;
 mod view;
 
 use std::ops::Range;
@@ -13,8 +14,7 @@ use super::candidates::{AtCursor, Candidate, at_cursor};
 use super::code_fence::{CodeFence, FenceMark};
 use super::emit::{HeldCalls, ScanOutput, TextClass};
 use super::ignored_blocks::{
-    IgnoredBlock, IgnoredContents, IgnoredMark, MarkPlace, PROMPTED, decides_nothing, ignored_mark,
-    opens_thought,
+    IgnoredBlock, IgnoredContents, IgnoredMark, MarkPlace, PROMPTED, ignored_mark, opens_thought,
 };
 use super::input::{InputBuffer, Window};
 use super::line_state::LineState;
@@ -23,9 +23,6 @@ use super::unmarked_calls::Surroundings;
 use super::{Extraction, FoundCall, TextCallScope};
 use crate::call::{CallState, RawCall};
 use crate::tools::Tools;
-
-/// The most bytes of a word that are collected before they are looked at.
-const MAX_PENDING_WORD: usize = 32;
 
 /// A piece of a scanned text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,10 +172,19 @@ impl Scanner {
         self
     }
 
-    /// Takes the next piece of the text, and returns the text and the calls that are certain now.
+    /// Takes the next piece of the text, and returns the text and the calls that are certain now. The
+    /// characters of a thought that come one by one are given out up to 64 at a time.
     pub fn push(&mut self, text: &str) -> Vec<TextPiece> {
         self.output.forget_sources();
-        let from = self.input.window().end();
+        match text.as_bytes() {
+            [byte] if self.passes_byte(*byte) => Vec::new(),
+            _ => self.push_text(text),
+        }
+    }
+
+    #[inline(never)]
+    fn push_text(&mut self, text: &str) -> Vec<TextPiece> {
+        let from = self.input.end_offset();
         self.input.push(text);
         if self.goes_on(from, text) || self.lengthens_run(from, text) {
             return Vec::new();
@@ -188,44 +194,6 @@ impl Scanner {
         self.input
             .forget_before(self.output.released().min(self.at));
         self.output.take_pieces()
-    }
-
-    /// Returns true if the text that came at `from` decides nothing and gives nothing out: a word goes on,
-    /// or the value of a candidate. It is read together with what follows, as if it had come with it, so
-    /// that small pieces cost little more than large ones.
-    fn goes_on(&mut self, from: usize, text: &str) -> bool {
-        match &mut self.state {
-            ScannerState::Text => {
-                let word = self.input.window().bytes_from(self.at);
-                !self.settings.thinking
-                    && word.len() <= MAX_PENDING_WORD
-                    && word.iter().all(u8::is_ascii_alphanumeric)
-            }
-            ScannerState::Ignored(_) => {
-                let kept = self.input.window().bytes_from(self.at);
-                kept.len() <= MAX_PENDING_WORD && decides_nothing(kept, text)
-            }
-            ScannerState::Candidate(candidate) => candidate.passes_over(self.input.window(), from),
-        }
-    }
-
-    /// Returns true if the text that came at `from` only makes a run of blanks or of the marks of a fence
-    /// longer, behind something that is not decided yet. To go through the run again for every piece of
-    /// it would not be linear.
-    fn lengthens_run(&self, from: usize, text: &str) -> bool {
-        let is_undecided = match &self.state {
-            ScannerState::Text => self.at < from,
-            ScannerState::Candidate(_) => true,
-            ScannerState::Ignored(_) => false,
-        };
-        let last = from.checked_sub(1).filter(|_| is_undecided);
-        match last.and_then(|at| self.input.window().byte(at)) {
-            Some(mark @ (b'`' | b'~')) => text.bytes().all(|byte| byte == mark),
-            Some(last) if last.is_ascii_whitespace() => {
-                text.bytes().all(|byte| byte.is_ascii_whitespace())
-            }
-            _ => false,
-        }
     }
 
     /// Ends the text, and returns what was held back.

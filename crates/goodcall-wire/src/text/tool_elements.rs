@@ -97,6 +97,14 @@ impl ToolElement {
         passes
     }
 
+    /// Passes over a byte that comes at `from`, if it is part of a value whatever follows it.
+    pub(super) fn passes_byte(&mut self, byte: u8, from: usize) -> bool {
+        let in_value = matches!(self.place, ElementPlace::InValue(_));
+        let passes = in_value && self.at == from && byte != b'<';
+        self.at += usize::from(passes);
+        passes
+    }
+
     pub(super) fn read(&mut self, input: Window<'_>, tools: &Tools) -> CandidateOutcome {
         let tool = tools.by_alias(&self.name);
         let (end, closed) = match self.find_end(input.unended(), tool) {
