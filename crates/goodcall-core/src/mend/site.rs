@@ -55,7 +55,8 @@ pub(crate) struct Site<'s> {
 #[derive(Default)]
 struct FoundOnce<'s> {
     subschema: OnceCell<Option<View<'s>>>,
-    /// The schemas for the faulty value by its place, whatever keyword the fault is of.
+    properties: OnceCell<Option<&'s Map<String, Value>>>,
+    /// The other schemas for the faulty value by its place, whatever keyword the fault is of.
     by_place: OnceCell<Vec<View<'s>>>,
     undeclared: OnceCell<Vec<UndeclaredMember<'s>>>,
 }
@@ -215,31 +216,39 @@ impl<'s> Site<'s> {
 
     /// Returns the members that the subschema of the fault declares.
     pub(crate) fn properties(&self) -> Option<&'s Map<String, Value>> {
-        self.subschema()?.own_properties()
+        let find = || self.subschema()?.own_properties();
+        *self.found.properties.get_or_init(find)
     }
 
     /// Returns the schema of the member `name` of the faulty object.
     pub(crate) fn property(&self, name: &str) -> Option<View<'s>> {
-        let own = self
-            .subschema()
-            .and_then(|schema| schema.own_property(name));
-        let by_place = || {
-            let mut schemas = self.schemas_by_place().iter();
-            schemas.find_map(|schema| schema.own_property(name))
-        };
-        own.or_else(by_place).map(View::resolve)
+        self.declaration(name).map(View::resolve)
+    }
+
+    /// Returns the schema of the member `name` as it is written.
+    fn declaration(&self, name: &str) -> Option<View<'s>> {
+        let own = self.properties().and_then(|members| members.get(name));
+        if let Some(own) = own {
+            return Some(View::new(self.context.schema.document(), own));
+        }
+        let mut schemas = self.schemas_by_place().iter();
+        schemas.find_map(|schema| schema.own_property(name))
     }
 
     fn schemas_by_place(&self) -> &[View<'s>] {
         self.found.by_place.get_or_init(|| {
             let schema = schema_for(self.context.schema.document(), &self.fault.pointer);
-            schema.into_iter().flat_map(View::variants).collect()
+            let known = self.subschema().map(View::value);
+            let is_known =
+                |schema: &View<'s>| known.is_some_and(|known| std::ptr::eq(known, schema.value()));
+            let schemas = schema.into_iter().flat_map(View::variants);
+            schemas.filter(|schema| !is_known(schema)).collect()
         })
     }
 
     /// Returns true if the schema declares this member of the faulty object.
     pub(crate) fn declares(&self, name: &str) -> bool {
-        self.property(name).is_some()
+        self.declaration(name).is_some()
     }
 
     /// Returns true if the faulty object or its schema is too wide to be compared member by member.
