@@ -1,4 +1,4 @@
-//! Keys, colons and the separators of members.
+//! Keys, colons and the members that they make.
 
 use super::containers::Opener;
 use super::known_keys::bare_name;
@@ -176,76 +176,8 @@ impl Parser<'_> {
         self.source().byte(first).is_ascii_alphabetic() && self.peek() == Some(b'}')
     }
 
-    /// Handles something that follows a value without a comma.
-    pub(super) fn missing_comma(&mut self, newline: bool) -> StepResult {
-        let (source, at) = (self.source(), self.at());
-        let in_object = self.in_object();
-        if self.last_string().is_some() && source.opening_quote(at).is_some() {
-            let in_parens = self.innermost().is_some_and(|c| c.opener == Opener::Paren);
-            let lacks_colon = newline && source.damaged_key_follows(at);
-            let is_piece = in_object && !source.key_follows(at) && !lacks_colon;
-            if is_piece {
-                // `"de" "fr"`: one string in pieces, or two.
-                self.note_ambiguous(rules::JOINED_STRINGS, at..at + 1);
-            }
-            if in_parens || is_piece {
-                return self.join_string();
-            }
-        }
-        if in_object && !newline && !source.key_follows(at) && self.skip_stray() {
-            return Ok(ParserState::AfterValue);
-        }
-        let is_glued = self.last_string().is_some() && !source.byte(at - 1).is_ascii_whitespace();
-        if is_glued && !in_object && source.opening_quote(at).is_none() {
-            // `["a".upper()]`: an expression.
-            self.note_ambiguous(rules::MISSING_ELEMENT_COMMA, at..at + 1);
-        }
-        if is_glued && in_object && self.opens_inside(at) {
-            // `"{"a": 1}`: the quote may be text.
-            self.note_ambiguous(rules::INNER_QUOTE, at - 1..at);
-        }
-        let is_member = in_object && (newline || source.key_follows(at));
-        let rule = if is_member {
-            rules::MISSING_COMMA
-        } else if self.is_between_objects() {
-            rules::MISSING_OBJECT_COMMA
-        } else {
-            rules::MISSING_ELEMENT_COMMA
-        };
-        self.note(rule, at..at, ",");
-        self.forget_last_string();
-        Ok(if in_object {
-            ParserState::Key
-        } else {
-            ParserState::Value
-        })
-    }
-
-    /// Returns true if the quote before `at` stands behind a blank, a sign or an opening bracket, as quotes
-    /// do that open something.
-    fn opens_inside(&self, at: usize) -> bool {
-        let before = &self.source().bytes()[..at];
-        matches!(
-            before,
-            [
-                ..,
-                b' ' | b'{' | b'[' | b'(' | b':' | b'=' | b',',
-                b'"' | b'\''
-            ]
-        )
-    }
-
-    /// Returns true for `} {` between two elements of an array.
-    fn is_between_objects(&self) -> bool {
-        let before = self.source().bytes()[..self.at()].trim_ascii_end();
-        let array = self.innermost().filter(|_| self.in_array());
-        array.is_some_and(|array| array.count > 0 && !array.last_is_scalar)
-            && before.last() == Some(&b'}')
-            && self.peek() == Some(b'{')
-    }
-
     /// Skips words between a member and the next comma or bracket. Returns false if there are none.
-    fn skip_stray(&mut self) -> bool {
+    pub(super) fn skip_stray(&mut self) -> bool {
         let rest = &self.source().bytes()[self.at()..];
         let stops = |b: &u8| matches!(b, b',' | b'}' | b']' | b'{' | b'[' | b'\n' | b'"' | b':');
         let length = rest.iter().position(stops).unwrap_or(rest.len());

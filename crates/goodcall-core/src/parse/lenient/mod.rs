@@ -20,6 +20,7 @@ mod ambiguous_string;
 mod backslash_words;
 mod brackets;
 mod change_recorder;
+mod commas;
 mod containers;
 mod document;
 mod double_encoded;

@@ -421,22 +421,6 @@ impl Parser<'_> {
         self.close(bracket, width)
     }
 
-    pub(super) fn note_trailing_comma(&mut self, comma: usize) {
-        let width = self.source.char_width(comma, 0);
-        self.note(rules::TRAILING_COMMA, comma..comma + width, "");
-    }
-
-    /// Handles a comma where a value should be.
-    fn comma_before_value(&mut self, width: usize) -> ParserState {
-        if self.in_object() {
-            self.missing_value();
-            return ParserState::AfterValue;
-        }
-        let end = self.source.commas_end(self.at, width);
-        self.note_and_skip(rules::EMPTY_ELEMENT, end - self.at, "");
-        ParserState::Value
-    }
-
     #[inline]
     fn after_value(&mut self) -> StepResult {
         if self.containers.is_empty() {
@@ -464,39 +448,6 @@ impl Parser<'_> {
             _ if self.at_fence_end(newline) => Ok(self.end_of_text(CutKind::Brackets)),
             _ => self.missing_comma(newline),
         }
-    }
-
-    fn comma(&mut self, mark: u8, width: usize) -> ParserState {
-        let at = self.at;
-        let mut other = None;
-        if let Some(container) = self.containers.innermost_mut() {
-            container.comma = Some(at);
-            container.key = None;
-            other = container.separator.replace(mark);
-        }
-        if other.is_some_and(|other| other != mark) && self.in_array() && self.has_decimal_comma() {
-            // `[1,5; 2,5]`: four numbers, two with decimal commas, or two rows.
-            self.note_ambiguous(rules::WIDE_PUNCTUATION, at..at + width);
-        }
-        self.at += width;
-        self.last_string = None;
-        if self.in_object() {
-            ParserState::Key
-        } else {
-            ParserState::Value
-        }
-    }
-
-    /// Returns true if the last comma up to here stands between two digits.
-    fn has_decimal_comma(&self) -> bool {
-        /// The most bytes of a number that are looked at.
-        const NUMBER: usize = 24;
-        let near = &self.source.bytes()[self.at.saturating_sub(NUMBER)..];
-        let near = &near[..near.len().min(NUMBER + 2)];
-        let is_decimal = |three: &[u8]| {
-            three[1] == b',' && three[0].is_ascii_digit() && three[2].is_ascii_digit()
-        };
-        near.windows(3).any(is_decimal)
     }
 
     /// Looks for two members with equal keys in a closed value.
