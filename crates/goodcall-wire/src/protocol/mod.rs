@@ -229,10 +229,22 @@ impl<'d> PlacedPiece<'d> {
         Some((call.decision, call.place?))
     }
 
-    /// Returns true if the fragment is of this kind, and the arguments of its call were replaced.
-    fn is_replaced(&self, kind: PieceKind) -> bool {
-        let first = self.calls.first();
-        self.piece.kind == kind && first.is_some_and(|call| call.decision.arguments.is_some())
+    /// Like [`PlacedPiece::call`], for a fragment that is a block or in one. Arguments that were
+    /// replaced are written before the end of their block, in place of all fragments.
+    fn block_call(
+        &self,
+        write_arguments: fn(&CallDecision, usize, &mut EventWriter),
+        out: &mut EventWriter,
+    ) -> Option<(&'d CallDecision, usize)> {
+        let (decision, place) = self.call()?;
+        if decision.arguments.is_some() {
+            match self.piece.kind {
+                PieceKind::Part => return None,
+                PieceKind::End => write_arguments(decision, place, out),
+                PieceKind::Begin | PieceKind::Whole => {}
+            }
+        }
+        Some((decision, place))
     }
 }
 
@@ -464,8 +476,11 @@ pub(crate) trait Protocol: CloneProtocol + Decoder {
     /// Writes a call that has no events of its own.
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter);
 
-    /// Writes the calls of a fragment behind its first one.
+    /// Writes the calls of a fragment behind its first one, if the fragment ends that one.
     fn write_further_calls(&mut self, placed: &PlacedPiece<'_>, out: &mut EventWriter) {
+        if placed.piece.kind != PieceKind::End {
+            return;
+        }
         for more in placed.calls.iter().skip(1) {
             if let Some(place) = more.place {
                 self.write_call(more.decision, place, out);

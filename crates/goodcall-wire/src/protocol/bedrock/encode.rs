@@ -114,15 +114,9 @@ impl Protocol for Bedrock {
         let [placed] = held.pieces else {
             return write_stop(held, out);
         };
-        let Some((call, place)) = placed.call() else {
+        let Some((call, place)) = placed.block_call(write_arguments, out) else {
             return;
         };
-        if placed.is_replaced(PieceKind::Part) {
-            return;
-        }
-        if placed.is_replaced(PieceKind::End) {
-            write_arguments(call, place, out);
-        }
         write_edited(held.event, out, |root, splice| {
             let Some((_, inner)) = event_of(root) else {
                 return Edited::Forward;
@@ -136,9 +130,7 @@ impl Protocol for Bedrock {
             }
             Edited::Forward
         });
-        if placed.piece.kind == PieceKind::End {
-            self.write_further_calls(placed, out);
-        }
+        self.write_further_calls(placed, out);
     }
 
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {

@@ -126,15 +126,9 @@ impl Protocol for Messages {
         let [placed] = held.pieces else {
             return write_message_delta(held, out);
         };
-        let Some((decision, place)) = placed.call() else {
+        let Some((decision, place)) = placed.block_call(write_arguments, out) else {
             return;
         };
-        if placed.is_replaced(PieceKind::Part) {
-            return;
-        }
-        if placed.is_replaced(PieceKind::End) {
-            write_arguments(decision, place, out);
-        }
         write_edited(held.event, out, |root, splice| {
             set_index(splice, root, "index", place);
             if let Some(block) = root.get("content_block") {
@@ -148,9 +142,7 @@ impl Protocol for Messages {
             }
             Edited::Forward
         });
-        if placed.piece.kind == PieceKind::End {
-            self.write_further_calls(placed, out);
-        }
+        self.write_further_calls(placed, out);
     }
 
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {

@@ -222,8 +222,8 @@ impl Protocol for Responses {
         self.write_piece(held.event, placed, (call, place), out);
         if kind == PieceKind::End {
             self.client.changed |= placed.calls.len() > 1;
-            self.write_further_calls(placed, out);
         }
+        self.write_further_calls(placed, out);
     }
 
     fn write_call(&mut self, decision: &CallDecision, place: usize, out: &mut EventWriter) {
