@@ -8,9 +8,9 @@ use super::expectation::{kind_of, narrow};
 use super::misplaced_keys::KeyPlaces;
 use crate::limits::{MEND_WIDTH, NAMED_PLACES, PLACED_ISSUES};
 use crate::names::{near_names, nearest_name, same_bare, same_name};
-use crate::report::{Actual, Expected, Issue, IssueKind, Moved, SharedExpected};
+use crate::report::{Actual, Expected, Issue, IssueKind, JsonType, Moved, SharedExpected};
 use crate::schema::{Schema, View, allowed_names, describe, holders, member, owner};
-use crate::tree::{Node, Pointer, Tree};
+use crate::tree::{Node, Pointer, Tree, is_integer};
 use crate::validate::{Fault, FaultKind};
 
 /// Turns faults into issues, in the order of the faults. Unions are reduced to their best branch,
@@ -326,6 +326,7 @@ impl IssueCollector<'_> {
                 issue.nearest = nearest_name(key, absent.iter().copied());
                 if issue.nearest.is_none() {
                     issue.candidates = near_names(key, absent.iter().copied());
+                    issue.optional = issue.candidates.is_empty();
                 }
             }
             let known = |issue: &Issue| !issue.candidates.is_empty();
@@ -351,6 +352,11 @@ impl IssueCollector<'_> {
                 let placed = issue.moved.is_some() || !issue.places.is_empty();
                 if !placed && self.places().is_wrapper(object, keyword, key) {
                     issue.kind = IssueKind::Wrapped;
+                } else if !placed && twin.is_none() && keys.len() <= NAMED_PLACES {
+                    let value = object.get(key);
+                    issue.candidates = value.map_or_else(Vec::new, |value| {
+                        takers(value, self.schema, keyword, &absent)
+                    });
                 }
             }
             found.push(issue);
@@ -433,6 +439,36 @@ impl IssueCollector<'_> {
             });
         self.issues.push(issue);
     }
+}
+
+/// Names the absent properties that would take a value, by its type and by the values that they
+/// allow; none if they are many.
+fn takers(value: Node<'_>, schema: &Schema, keyword: &str, absent: &[&str]) -> Vec<String> {
+    let place = keyword.rsplit_once('/').map(|(place, _)| place);
+    let Some(object) = place.and_then(|place| schema.view(place)) else {
+        return Vec::new();
+    };
+    let takes = |name: &&&str| {
+        let property = object.property(name).map(View::resolve);
+        property.is_some_and(|property| {
+            let types = property.allowed_types();
+            let has_type = types.has(value.kind().into())
+                || types.has(JsonType::Integer) && value.digits().is_some_and(is_integer);
+            let listed = property.get("enum").and_then(Value::as_array);
+            let listed = listed.map(Vec::as_slice);
+            let listed = listed.or(property.get("const").map(std::slice::from_ref));
+            let is_listed = |listed: &[Value]| {
+                let value = value.to_value().ok();
+                listed.iter().any(|one| Some(one) == value.as_ref())
+            };
+            has_type && listed.is_none_or(is_listed)
+        })
+    };
+    let takers: Vec<_> = absent.iter().filter(takes).take(NAMED_PLACES).collect();
+    if takers.len() == NAMED_PLACES {
+        return Vec::new();
+    }
+    takers.into_iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// Keeps one of several unknown keys that are near one name, the nearest: only one can be renamed.

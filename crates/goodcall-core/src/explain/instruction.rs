@@ -45,7 +45,7 @@ fn remark(issue: &Issue) -> String {
                     phrase::either(&places)
                 )
             }
-            (None, None) if !issue.candidates.is_empty() => format!(
+            (None, None) if !issue.optional && !issue.candidates.is_empty() => format!(
                 "Unrecognized key, did you mean {}?",
                 phrase::either(&issue.candidates)
             ),

@@ -266,6 +266,9 @@ pub(super) fn line(issue: &Issue) -> String {
             ),
             None => format!("add the missing {place} ({expected})"),
         },
+        IssueKind::UnknownKey if issue.optional && !issue.candidates.is_empty() => {
+            remove_or_rename(issue, &place)
+        }
         IssueKind::UnknownKey if !issue.candidates.is_empty() => {
             let names = phrase::either(&issue.candidates);
             format!("rename {place} to {names}, whichever you mean")
@@ -305,6 +308,17 @@ pub(super) fn line(issue: &Issue) -> String {
         IssueKind::SeveralAlternatives => one_form(issue, &place, short),
         code => format!("{place}: {}", complaint(code, issue, short, &expected)),
     }
+}
+
+/// Asks to remove an unknown key, or to rename it. Removing comes first: a model that is told of
+/// another name first takes it, whatever the key meant.
+fn remove_or_rename(issue: &Issue, place: &str) -> String {
+    let same = match issue.candidates.as_slice() {
+        [_] => "if both mean the same",
+        _ => "if one of them means the same",
+    };
+    let names = phrase::either(&issue.candidates);
+    format!("remove {place}, which is not a parameter, or rename it to {names} {same}")
 }
 
 /// Asks to make a value fit one form of several.

@@ -24,7 +24,8 @@ pub struct Issue {
     pub moved: Option<Moved>,
     /// Where a member may belong, if it has to be moved and several places declare it.
     pub places: Vec<Pointer>,
-    /// The names that a key may stand for, if several are as near.
+    /// The names that a key may stand for, if several are as near. For an unknown key that is
+    /// `optional`, absent properties of other names that would take its value.
     pub candidates: Vec<String>,
     /// The value that a member which is renamed or moved keeps; the arguments of a call that fit
     /// the nearest tool.
