@@ -8,6 +8,7 @@
 //! each child names its next sibling. Parsing lays the chain out in document order; editing
 //! relinks it, so a local edit costs no rebuild.
 
+mod byte_search;
 mod constructed;
 mod de;
 mod duplicate_keys;
@@ -34,6 +35,7 @@ pub use pointer::Pointer;
 pub(crate) use pointer::{step, unescape};
 pub use value::Inexact;
 
+pub(crate) use byte_search::{first_byte, last_byte};
 pub(crate) use duplicate_keys::repeats_key;
 pub(crate) use edit::{Edit, NewValue};
 pub(crate) use editable_tree::{EditMark, EditableTree};

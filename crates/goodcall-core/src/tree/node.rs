@@ -228,7 +228,7 @@ pub struct Members<'t> {
 
 impl<'t> Members<'t> {
     /// Like `next`, with the ids of key and value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_ids(&mut self) -> Option<(Id, Id)> {
         self.left = self.left.checked_sub(1)?;
         let key = self.next;

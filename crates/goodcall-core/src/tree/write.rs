@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Kind, Node, Tree};
+use super::{Kind, Node, Tree, first_byte};
 
 impl Tree<'_> {
     /// Writes the tree as compact JSON, with members in order and numbers as they were written.
@@ -69,7 +69,8 @@ impl fmt::Display for Node<'_> {
 pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = first_escaped(rest.as_bytes()) {
+    let is_escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    while let Some(at) = first_byte(rest.as_bytes(), is_escaped) {
         let byte = rest.as_bytes()[at];
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
@@ -91,25 +92,6 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
     }
     out.push_str(rest);
     out.push('"');
-}
-
-/// The place of the first byte that a JSON string has to escape.
-#[inline]
-fn first_escaped(bytes: &[u8]) -> Option<usize> {
-    let is_escaped = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    let mut at = 0;
-    // Whole blocks are looked at without a branch for each byte.
-    while let Some(block) = bytes.get(at..at + 16) {
-        if block
-            .iter()
-            .fold(false, |found, byte| found | is_escaped(byte))
-        {
-            break;
-        }
-        at += 16;
-    }
-    let found = bytes[at..].iter().position(is_escaped);
-    found.map(|found| at + found)
 }
 
 /// Returns the text as a JSON string.

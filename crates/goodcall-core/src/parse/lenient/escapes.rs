@@ -145,7 +145,24 @@ fn starts_with_drive(bytes: &[u8]) -> bool {
 
 /// Returns true for one word that starts as paths do (`%TEMP%\x`), or ends as files do (`a\b.txt`).
 fn is_relative_path(text: &str) -> bool {
-    let is_name = |b: u8| b.is_ascii_alphanumeric() || b"_-.~%$:(){}/\\".contains(&b);
+    let is_sign = |b: u8| {
+        matches!(
+            b,
+            b'_' | b'-'
+                | b'.'
+                | b'~'
+                | b'%'
+                | b'$'
+                | b':'
+                | b'('
+                | b')'
+                | b'{'
+                | b'}'
+                | b'/'
+                | b'\\'
+        )
+    };
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || is_sign(b);
     let Some((root, rest)) = text.split_once('\\').filter(|_| text.bytes().all(is_name)) else {
         return false;
     };

@@ -9,6 +9,7 @@ use super::typographic::{may_lead, opened_by};
 use crate::limits::KEY_BYTES;
 use crate::parse::plain_text::plain_end;
 use crate::stop::StopReason;
+use crate::tree::last_byte;
 
 /// The first UTF-8 byte of U+F000 to U+FFFF, where the full-width forms of ASCII are.
 pub(super) const FULL_WIDTH_LEAD: u8 = 0xEF;
@@ -26,10 +27,11 @@ pub(super) struct SourceText<'a> {
 
 impl<'a> SourceText<'a> {
     pub(super) fn new(text: &'a str, stop: StopReason) -> Self {
+        let is_opener = |byte: u8| byte == b'{' || byte == b'[';
         Self {
             text,
             is_finished: stop == StopReason::Finished,
-            last_opener_end: text.rfind(['{', '[']).map_or(0, |at| at + 1),
+            last_opener_end: last_byte(text.as_bytes(), is_opener).map_or(0, |at| at + 1),
             last_visible: text.trim_end().bytes().next_back().unwrap_or(0),
         }
     }

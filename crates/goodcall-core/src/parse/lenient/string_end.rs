@@ -10,6 +10,7 @@ use super::parser::Parser;
 use super::source_text::{SourceText, find};
 use super::typographic::may_lead;
 use crate::parse::plain_text::plain_end;
+use crate::tree::first_byte;
 
 /// The quotes of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -491,9 +492,7 @@ pub(super) fn next_special(source: SourceText<'_>, from: usize, quote: Quote) ->
     let rest = source.bytes_from(from);
     let found = match quote {
         Quote::Plain(b'"') => return plain_end(source.bytes(), from.min(source.len())),
-        Quote::Plain(byte) => rest
-            .iter()
-            .position(|b| *b == byte || *b == b'\\' || *b < 0x20),
+        Quote::Plain(byte) => first_byte(rest, |b| b == byte || b == b'\\' || b < 0x20),
         _ => rest
             .iter()
             .position(|b| matches!(b, b'"' | b'\'' | b'\\') || *b < 0x20 || may_lead(*b)),
