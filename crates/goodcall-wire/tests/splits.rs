@@ -158,6 +158,25 @@ fn call_behind_too_deeply_nested_candidate_is_found() {
 }
 
 #[test]
+fn marker_at_the_last_bracket_of_a_rejected_call_is_found_in_every_split() {
+    let tools = Tools::read(TOOLS).unwrap();
+    for text in [
+        "|f(]<]minimax[>[<tool_call>",
+        "|f(a=x]<]minimax[>[<tool_call>f(a=1)",
+        "f(x]",
+        "f(x]<",
+    ] {
+        for place in [TextCallScope::Explicit, TextCallScope::Anywhere] {
+            let whole = extract(text, &tools, place);
+            for size in 1..6 {
+                let cuts = vec![size; text.len()];
+                assert_eq!(whole, split(text, &cuts, &tools, place), "{text} {size}");
+            }
+        }
+    }
+}
+
+#[test]
 fn tags_of_other_names_inside_a_value_are_passed_in_every_split() {
     let tools = Tools::read(TOOLS).unwrap();
     let value = "1 < 2 </par <param> <parameters=b> </paragraph> << </ <p>";

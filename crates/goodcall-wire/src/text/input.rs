@@ -49,6 +49,15 @@ impl<'t> Window<'t> {
         }
     }
 
+    /// The text up to `end`, as if more of it were to come.
+    pub(super) fn until(self, end: usize) -> Self {
+        Self {
+            text: self.before(end),
+            base: self.base,
+            ended: false,
+        }
+    }
+
     /// Returns true if no more text follows.
     pub(super) fn has_ended(self) -> bool {
         self.ended

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::budget::ScanBudget;
 use super::call_end::{EndFinder, EndRule, EndSearch};
-use super::ignored_blocks::{IgnoredMark, MarkPlace, ignored_mark};
+use super::ignored_blocks::{MarkPlace, ignored_mark};
 use super::input::{Match, Window};
 use super::markers::{MARKERS, Marker};
 use super::raw_members::RawObject;
@@ -180,22 +180,19 @@ impl UnmarkedCandidate {
     }
 }
 
-/// Where the first marker in a range begins that announces a call, or a thought.
+/// Where the first marker in a range begins that announces a call, or a thought. One that may go on
+/// behind the range counts, too: the result must not depend on how much of the text is known.
 fn first_marker(input: Window<'_>, range: Range<usize>) -> Option<usize> {
+    let input = input.until(range.end);
     let place = MarkPlace {
         in_fence: false,
         at_start: false,
     };
     range.into_iter().find(|at| {
         let byte = input.byte(*at);
-        let opens = |marker: &Marker| input.match_at(*at, marker.open) == Match::Yes;
+        let opens = |marker: &Marker| input.match_at(*at, marker.open) != Match::No;
         let may_begin = byte.is_some_and(|byte| matches!(byte, b'<' | b'[' | b']' | 0xe2));
-        may_begin
-            && (MARKERS.iter().any(opens)
-                || !matches!(
-                    ignored_mark(input, *at, place),
-                    None | Some(IgnoredMark::NeedMore)
-                ))
+        may_begin && (MARKERS.iter().any(opens) || ignored_mark(input, *at, place).is_some())
     })
 }
 
