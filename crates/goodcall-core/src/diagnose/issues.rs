@@ -361,6 +361,11 @@ impl IssueCollector<'_> {
             }
             found.push(issue);
         }
+        if found.iter().any(|issue| issue.kind == IssueKind::Wrapped) {
+            // The other keys belong to the wrapper, such as the name of the tool.
+            let beside = found.iter_mut().filter(|issue| issue.optional);
+            beside.for_each(|issue| issue.candidates.clear());
+        }
         one_key_per_name(&mut found);
         self.issues.append(&mut found);
     }
@@ -464,9 +469,13 @@ fn takers(value: Node<'_>, schema: &Schema, keyword: &str, absent: &[&str]) -> V
             has_type && listed.is_none_or(is_listed)
         })
     };
-    let takers: Vec<_> = absent.iter().filter(takes).take(NAMED_PLACES).collect();
+    let mut takers: Vec<_> = absent.iter().filter(takes).take(NAMED_PLACES).collect();
     if takers.len() == NAMED_PLACES {
         return Vec::new();
+    }
+    // A member that has to be there is meant rather than one that may be left out.
+    if takers.iter().any(|name| object.requires(name)) {
+        takers.retain(|name| object.requires(name));
     }
     takers.into_iter().map(|name| (*name).to_owned()).collect()
 }

@@ -194,7 +194,11 @@ fn limit(issue: Option<&Issue>) -> String {
 fn grouped_line(edit: &Grouped<'_>, all: &[Issue]) -> String {
     match edit {
         Grouped::One(issue) => {
-            let line = line(issue);
+            let line = if may_be_missing(issue, all) {
+                rename_or_remove(issue)
+            } else {
+                line(issue)
+            };
             match line.split_once(KEPT) {
                 // The value does not fit where the member goes, as another line says.
                 Some((edit, _)) if is_changed_too(issue, all) => edit.to_owned(),
@@ -308,6 +312,24 @@ pub(super) fn line(issue: &Issue) -> String {
         IssueKind::SeveralAlternatives => one_form(issue, &place, short),
         code => format!("{place}: {}", complaint(code, issue, short, &expected)),
     }
+}
+
+/// Returns true for an unknown key whose value the only missing member that is named for it would take.
+fn may_be_missing(issue: &Issue, all: &[Issue]) -> bool {
+    let (Some((object, _)), [name]) = (issue.pointer.split_last(), issue.candidates.as_slice())
+    else {
+        return false;
+    };
+    let is_missing =
+        |other: &Issue| other.kind == IssueKind::Missing && other.pointer == object.join(name);
+    issue.kind == IssueKind::UnknownKey && issue.optional && all.iter().any(is_missing)
+}
+
+/// Asks to rename an unknown key to a member that has to be there, or to remove it.
+fn rename_or_remove(issue: &Issue) -> String {
+    let place = phrase::path(&issue.pointer);
+    let names = phrase::either(&issue.candidates);
+    format!("rename {place} to {names} if both mean the same, or remove it")
 }
 
 /// Asks to remove an unknown key, or to rename it. Removing comes first: a model that is told of
