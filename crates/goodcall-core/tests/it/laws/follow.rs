@@ -11,9 +11,14 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
         let (verb, rest) = line.split_once(' ')?;
         match verb {
             "remove" => {
-                for key in before(rest).replace(" and ", ", ").split(", ") {
+                let keys = rest.split(", which is not a parameter").next()?;
+                for key in before(keys).replace(" and ", ", ").split(", ") {
                     take(&mut value, &path(key))?;
                 }
+            }
+            // The name may mean something else, so the member is removed.
+            "rename" if rest.ends_with(" if both mean the same, or remove it") => {
+                take(&mut value, &path(rest.split_once(" to ")?.0))?;
             }
             // One of several names, and the model chooses.
             "rename" if rest.ends_with(", whichever you mean") => return None,
