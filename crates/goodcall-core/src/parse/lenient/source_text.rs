@@ -153,9 +153,13 @@ impl<'a> SourceText<'a> {
         if !first.is_ascii_alphabetic() && first < 0x80 {
             return self.word_end(start);
         }
-        let is_part = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
-        let mut end = start;
-        for c in self.from(start).chars().take_while(is_part) {
+        let is_sign = |c: char| matches!(c, '_' | '$' | '-' | '.');
+        let is_part = |c: &char| c.is_alphanumeric() || is_sign(*c);
+        // Nearly every name is short and consists of ASCII letters.
+        let window = self.bytes_from(start).iter().take(KEY_BYTES);
+        let ascii = window.take_while(|b| b.is_ascii_alphanumeric() || is_sign(char::from(**b)));
+        let mut end = start + ascii.count();
+        for c in self.from(end).chars().take_while(is_part) {
             if end + c.len_utf8() > start + 4 * KEY_BYTES {
                 break;
             }

@@ -172,11 +172,9 @@ impl Parser<'_> {
         let before = &self.source().bytes()[..start];
         let in_other_quotes =
             before.ends_with(b"'") || string.in_backticks || before.ends_with(b"\"\"\"");
-        if !content.controls
-            && !string.is_cut
-            && !in_other_quotes
-            && escapes::are_plain(text.as_bytes())
-        {
+        let is_unclear_call = in_other_quotes && !string.is_cut && has_escape_in_call(text);
+        let is_ordinary = !content.controls && !string.is_cut && !string.in_backticks;
+        if is_ordinary && !is_unclear_call && escapes::are_plain(text.as_bytes()) {
             let (piece, ()) = self
                 .tree_mut()
                 .append_text(|buffer| escapes::decode_plain(text, buffer));
@@ -186,7 +184,7 @@ impl Parser<'_> {
         if has_raw_lines && has_escape_in_code(text.as_bytes()) && !end.is_cut() {
             self.note_ambiguous(rules::RAW_CONTROL, start..end.text);
         }
-        if in_other_quotes && has_escape_in_call(text) && !end.is_cut() {
+        if is_unclear_call {
             self.note_ambiguous(rules::OTHER_QUOTES, start..end.text);
         }
         if content.controls || text.bytes().filter(|b| *b == b'\n').count() > 1 {
