@@ -334,7 +334,7 @@ impl ToolDefinition {
     }
 
     /// Returns true if these arguments match the schema, and all of them are declared.
-    fn takes(&self, arguments: &Tree<'_>) -> bool {
+    pub(crate) fn takes(&self, arguments: &Tree<'_>) -> bool {
         let Ok(schema) = self.schema() else {
             return false;
         };

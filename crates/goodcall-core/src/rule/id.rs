@@ -118,6 +118,7 @@ rule_ids! {
     Prose => "prose",
     PythonLiteral => "python-literal",
     PythonObject => "python-object",
+    PythonRange => "python-range",
     PythonSum => "python-sum",
     Radix => "radix",
     RawControl => "raw-control",

@@ -20,6 +20,9 @@ const MAX_DEPTH: usize = 8;
 /// Returns `None` if there is no operator, if the expression is not followed by the end of an
 /// argument, or if its numbers are too long for exact arithmetic.
 pub(crate) fn evaluate(text: &str) -> Option<(String, usize)> {
+    if let Some(written) = power_of_ten(text) {
+        return Some(written);
+    }
     let mut expression = Expression {
         text: text.as_bytes(),
         at: 0,
@@ -30,10 +33,34 @@ pub(crate) fn evaluate(text: &str) -> Option<(String, usize)> {
     if is_date(&text[..size]) {
         return None;
     }
-    expression.skip_spaces();
-    let next = expression.text.get(expression.at);
-    let ended = matches!(next, None | Some(b',' | b')' | b']' | b'}'));
-    (expression.operators > 0 && ended).then_some((value, size))
+    (expression.operators > 0 && ends_value(&text[size..])).then_some((value, size))
+}
+
+/// Returns true if nothing but the end of a value follows.
+fn ends_value(rest: &str) -> bool {
+    let rest = rest.trim_start_matches(' ');
+    rest.is_empty() || rest.starts_with([',', ')', ']', '}'])
+}
+
+/// Reads a number with a power of ten as people write it, `1.6 x 10^-19` or `1.6×10^-19`. Not with
+/// Python's `*`: to Python, `5*10^3` is another number.
+fn power_of_ten(text: &str) -> Option<(String, usize)> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let sign = usize::from(text.starts_with('-'));
+    let mut size = sign + digits(&text[sign..]);
+    if text[size..].starts_with('.') {
+        size += 1 + digits(&text[size + 1..]);
+    }
+    let (number, rest) = text.split_at(size);
+    let is_json = serde_json::from_str::<serde_json::Number>(number).is_ok();
+    let rest = rest.trim_start_matches(' ').strip_prefix(['x', '×'])?;
+    let rest = rest.trim_start_matches(' ').strip_prefix("10^")?;
+    let exponent = usize::from(rest.starts_with('-'));
+    let exponent = exponent + digits(&rest[exponent..]);
+    let (exponent, rest) = rest.split_at(exponent);
+    let is_short = exponent.ends_with(|c: char| c.is_ascii_digit()) && exponent.len() <= 4;
+    let is_whole = is_json && is_short && ends_value(rest);
+    is_whole.then(|| (format!("{number}e{exponent}"), text.len() - rest.len()))
 }
 
 /// Returns true if this is a date such as `2019-12-13`, not a subtraction or a division.
@@ -241,6 +268,22 @@ mod tests {
         assert_eq!(value("10**3)").as_deref(), Some("1000"));
         assert_eq!(value("5*10**-3)").as_deref(), Some("0.005"));
         assert_eq!(value("1/3 + 2/3)").as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn powers_of_ten_keep_their_digits() {
+        assert_eq!(value("1.60 x 10^-19, b").as_deref(), Some("1.60e-19"));
+        assert_eq!(value("-3×10^8)").as_deref(), Some("-3e8"));
+        for text in [
+            "2 x 3)",
+            "1.6 x 10^n)",
+            "1.6 x 10^-)",
+            "1.6 x 10^-19 C)",
+            "5*10^3)",
+            "01 x 10^2)",
+        ] {
+            assert_eq!(value(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Code fences: calls in a fence count if the fence holds nothing else; a program is text.
 
+use std::borrow::Cow;
+
 use goodcall_core::RuleId;
 
 use super::TextCallScope;
@@ -159,14 +161,45 @@ impl CodeFence {
         {
             return false;
         }
+        let lines = self.contents.lines().map(|line| match scope {
+            TextCallScope::Anywhere => Cow::Owned(without_parts(without_comment(line))),
+            TextCallScope::Explicit => Cow::Borrowed(line),
+        });
+        let lines: Vec<Cow<'_, str>> = lines.collect();
         let mut variables = Vec::new();
-        self.contents.lines().all(|line| {
-            let line = match scope {
-                TextCallScope::Anywhere => without_comment(line),
-                TextCallScope::Explicit => line,
-            };
-            is_call_line(line, &mut variables)
-        })
+        lines.iter().all(|line| is_call_line(line, &mut variables))
+    }
+}
+
+/// The line without the parts of results that it takes: `f(a=1)["b"][0].c` calls `f` like `f(a=1)`.
+fn without_parts(line: &str) -> String {
+    let mut behind_calls = line.split(CALL);
+    let mut out = behind_calls.next().unwrap_or_default().to_owned();
+    for text in behind_calls {
+        out.push(CALL);
+        out.push_str(behind_parts(text));
+    }
+    out
+}
+
+/// The text behind the subscripts and attributes that it begins with.
+fn behind_parts(mut text: &str) -> &str {
+    let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '"' | '\'');
+    loop {
+        let rest = if let Some(subscript) = text.strip_prefix('[') {
+            let rest = subscript.trim_start_matches(is_key).strip_prefix(']');
+            rest.filter(|rest| subscript.len() > rest.len() + 1)
+        } else {
+            let name = text
+                .strip_prefix('.')
+                .map(|name| (identifier_size(name), name));
+            name.filter(|(size, name)| *size > 0 && !name[*size..].starts_with('('))
+                .map(|(size, name)| &name[size..])
+        };
+        match rest {
+            Some(rest) => text = rest,
+            None => return text,
+        }
     }
 }
 
@@ -256,7 +289,13 @@ mod tests {
         ] {
             assert_eq!(is_calls(text), [true, true], "{text}");
         }
-        for text in ["@  # 3", "x = @ # one\nprint(x)", "[@,\n@] // both"] {
+        for text in [
+            "@  # 3",
+            "x = @ # one\nprint(x)",
+            "[@,\n@] // both",
+            "@[\"b\"][0].c",
+            "print(@['a b'], @[-1])",
+        ] {
             assert_eq!(is_calls(text), [false, true], "{text}");
         }
         for text in [
@@ -272,6 +311,9 @@ mod tests {
             "print(y)\n@",
             "<example>\n@",
             "+@",
+            "@.run()",
+            "@[g(1)]",
+            "@[x[0]]",
         ] {
             assert_eq!(is_calls(text), [false, false], "{text}");
         }

@@ -266,7 +266,7 @@ fn is_argument(piece: &str) -> bool {
 }
 
 /// Reads a name and its arguments, each in a string of its own.
-fn from_strings(
+pub(crate) fn from_strings(
     name: &str,
     arguments: &[Cow<'_, str>],
     span: &Range<usize>,

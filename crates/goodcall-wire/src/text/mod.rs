@@ -25,6 +25,7 @@ mod nested_elements;
 mod object_writer;
 mod python_calls;
 mod python_literals;
+mod python_ranges;
 mod python_values;
 mod raw_members;
 mod rules;
@@ -168,6 +169,8 @@ pub(crate) struct FoundCall {
     bare: bool,
     /// The call is in Python's notation.
     python: bool,
+    /// The arguments of further calls of the tool in the same brackets: `f({"a": 1}, {"a": 2})`.
+    also: Vec<String>,
 }
 
 impl FoundCall {
@@ -191,6 +194,7 @@ impl FoundCall {
             state: CallState::Whole,
             bare: false,
             python: false,
+            also: Vec::new(),
         }
     }
 
@@ -224,8 +228,18 @@ impl FoundCall {
         }
     }
 
-    fn into_call(self, tools: &Tools) -> RawCall {
-        RawCall::found(self, tools)
+    /// The call, and those in the same brackets.
+    fn into_calls(mut self, tools: &Tools) -> Vec<RawCall> {
+        let mut calls = Vec::new();
+        for arguments in std::mem::take(&mut self.also) {
+            let call = Self {
+                arguments,
+                ..self.clone()
+            };
+            calls.push(RawCall::found(call, tools));
+        }
+        calls.insert(0, RawCall::found(self, tools));
+        calls
     }
 }
 

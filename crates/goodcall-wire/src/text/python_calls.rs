@@ -1,8 +1,12 @@
 //! Reads calls in Python's notation: `f(a=1, b='x')`.
 
-use goodcall_core::{JsonType, Types};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
+
+use goodcall_core::{JsonType, Tree, Types};
 
 use super::FoundCall;
+use super::json_calls::from_strings;
 use super::object_writer::{ObjectWriter, declared_types};
 use super::python_values::{BareWords, PythonError, PythonReader, identifier_size};
 use crate::call::CallState;
@@ -72,6 +76,8 @@ pub(crate) fn call(text: &str, base: usize, tools: &Tools) -> Option<(FoundCall,
         object: ObjectWriter::new(tools.meant(name)),
         count: 0,
         key: None,
+        dictionaries: Vec::new(),
+        strings: Vec::new(),
     };
     let state = match arguments.read() {
         Ok(()) => CallState::Whole,
@@ -85,10 +91,22 @@ pub(crate) fn call(text: &str, base: usize, tools: &Tools) -> Option<(FoundCall,
     let span = base..base + size;
     let json = std::mem::take(arguments.object.json());
     let mut found = FoundCall::translated(name, json, span.clone());
-    found.name_span = base..base + name_size;
-    found.changes = arguments.reader.changes(&span);
     found.state = state;
     (found.bare, found.python) = (arguments.count == 0, true);
+    let (strings, several) = (arguments.of_strings(), arguments.of_several_calls());
+    found.changes = arguments.reader.changes(&span);
+    if let Some(strings) = strings.filter(|_| found.state == CallState::Whole)
+        && let Some(mut read) = from_strings(name, &strings, &span, tools)
+    {
+        read.changes.splice(..0, std::mem::take(&mut found.changes));
+        found = read;
+    }
+    if let Some((first, others)) = several.filter(|_| found.state == CallState::Whole)
+        && found.changes.is_empty()
+    {
+        (found.arguments, found.also) = (first, others);
+    }
+    found.name_span = base..base + name_size;
     Some((found, size))
 }
 
@@ -152,6 +170,10 @@ struct ArgumentReader<'t, 'o> {
     count: usize,
     /// The name of the argument that is being read.
     key: Option<String>,
+    /// Dictionaries that hold all arguments.
+    dictionaries: Vec<String>,
+    /// Strings that hold a named argument: `'a=1'`.
+    strings: Vec<Cow<'static, str>>,
 }
 
 impl ArgumentReader<'_, '_> {
@@ -247,20 +269,61 @@ impl ArgumentReader<'_, '_> {
                 self.object.separate();
                 self.object.json().push_str(members);
             }
+            self.dictionaries.push(value);
             return Ok(());
         }
         let Some(parameter) = parameter else {
             return Err(PythonError::Expected("arguments by name"));
         };
+        if let Some(string) = self.named_in_string(&value) {
+            self.strings.push(Cow::Owned(string));
+        }
         self.object.key(parameter);
         self.object.json().push_str(&value);
         Ok(())
     }
 
+    /// The text of a string that holds a declared parameter and its value: `'a=1'`.
+    fn named_in_string(&self, value: &str) -> Option<String> {
+        let text: String = serde_json::from_str(value).ok()?;
+        let name = text.split('=').next()?.trim();
+        let declared = self.tool.is_some_and(|tool| tool.declares(name));
+        (declared && is_keyword(&text)).then_some(text)
+    }
+
+    /// The arguments, if there are several and each is in a string with its name. One alone may be text.
+    fn of_strings(&mut self) -> Option<Vec<Cow<'static, str>>> {
+        let is_all = self.strings.len() > 1 && self.strings.len() == self.count;
+        is_all.then(|| std::mem::take(&mut self.strings))
+    }
+
+    /// The arguments of the first call and of the others, where each argument is a dictionary with all
+    /// arguments of a call of its own. They have the same keys and differ, so that they cannot be parts
+    /// of one call.
+    fn of_several_calls(&mut self) -> Option<(String, Vec<String>)> {
+        let (tool, calls) = (self.tool?, &self.dictionaries);
+        if calls.len() < 2 || calls.len() != self.count {
+            return None;
+        }
+        let distinct: HashSet<&String> = calls.iter().collect();
+        let keys = |json: &String| {
+            let tree = Tree::parse(json).ok().filter(|tree| tool.takes(tree))?;
+            let keys = tree.root().members().map(|(key, _)| key.to_owned());
+            Some(keys.collect::<BTreeSet<String>>())
+        };
+        let first = keys(calls.first()?)?;
+        let same = calls.iter().all(|call| keys(call).as_ref() == Some(&first));
+        if !same || distinct.len() != calls.len() {
+            return None;
+        }
+        let mut calls = std::mem::take(&mut self.dictionaries).into_iter();
+        Some((calls.next()?, calls.collect()))
+    }
+
     /// Returns true if an object is all arguments, and not the value of the first parameter.
     fn holds_arguments(&self, object: &str) -> bool {
         let Some(tool) = self.tool else { return true };
-        let Ok(tree) = goodcall_core::Tree::parse(object) else {
+        let Ok(tree) = Tree::parse(object) else {
             return false;
         };
         let mut keys = tree.root().members().map(|(key, _)| key);

@@ -6,6 +6,7 @@ use goodcall_core::{Change, Level, RuleId};
 
 use super::arithmetic;
 use super::object_writer::push_string;
+use super::python_ranges;
 use super::raw_members::skip_blanks;
 
 /// The deepest nesting of values.
@@ -154,6 +155,9 @@ impl<'t> PythonReader<'t> {
         let byte = self.byte().ok_or(PythonError::Cut)?;
         match byte {
             b'"' | b'\'' | b'\\' => self.strings(out).map(|()| ValueKind::Other),
+            b'[' if self.written_out(self.at, python_ranges::comprehension, out) => {
+                Ok(ValueKind::Other)
+            }
             b'[' => self.list(b']', out, depth).map(|_| ValueKind::Other),
             b'(' => self.tuple(out, depth),
             b'{' => self.dict(out, depth).map(|()| ValueKind::Other),
@@ -201,12 +205,34 @@ impl<'t> PythonReader<'t> {
             {
                 self.tuple(out, depth)
             }
+            Some(b'(') if name == "range" && self.written_out(start, python_ranges::range, out) => {
+                Ok(ValueKind::Other)
+            }
             Some(b'(') => Err(PythonError::Expected("a value, not another call")),
             _ => {
                 self.at = start;
                 Err(PythonError::Expected("a value"))
             }
         }
+    }
+
+    /// Appends the elements of the range at the cursor, where a list of numbers may be expected, and
+    /// returns true if there is one. Its text began at `start`.
+    fn written_out(
+        &mut self,
+        start: usize,
+        read: fn(&str) -> Option<(String, usize)>,
+        out: &mut String,
+    ) -> bool {
+        let written = read(&self.text[self.at..]).filter(|_| self.evaluates);
+        let Some((json, size)) = written else {
+            return false;
+        };
+        self.at += size;
+        let sent = &self.text[start..self.at];
+        self.record(RuleId::PythonRange, sent, &json);
+        out.push_str(&json);
+        true
     }
 
     /// Reads `a=1, b=2)` as an object.

@@ -44,8 +44,9 @@ const fn of_f(schema: &'static str, raw: &'static str, mended: &'static str) -> 
 
 const TEXT: &str = r#"{"type": "object", "properties": {"s": {"type": "string"}}}"#;
 const NUMBER: &str = r#"{"type": "object", "properties": {"n": {"type": "integer"}}}"#;
+const NUMBERS: &str = r#"{"type": "object", "properties": {"list": {"type": "array", "items": {"type": "integer"}}}}"#;
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     rule(
         RuleId::ToolName,
         "Takes the offered tool's name for one with junk around it, other separators or another \
@@ -87,13 +88,25 @@ const RULES: [Rule; 7] = [
     ),
     rule(
         RuleId::PythonSum,
-        "Works out a sum or a product of plain numbers in a call in Python's notation.",
-        "In Python such an argument is its value.",
+        "Works out a sum or a product of plain numbers in a call in Python's notation, and a power of ten \
+         as people write it (`1.6 x 10^-19`).",
+        "In Python such an argument is its value; the power of ten can mean nothing else.",
         &[
             "There is anything but `+`, `-`, `*`, `/` and `**` of plain numbers.",
             "The numbers are too long for exact arithmetic. Only a result without an end (`1/6`) is rounded, once.",
         ],
         of_f(NUMBER, "[f(n=5 * 3)]", r#"{"n":15}"#),
+    ),
+    rule(
+        RuleId::PythonRange,
+        "Writes out a `range` of whole numbers in a call in Python's notation.",
+        "In Python such an argument is the list of its numbers.",
+        &[
+            "There is anything but plain whole numbers in its brackets.",
+            "It has more than 128 elements.",
+            "The parameter takes text.",
+        ],
+        of_f(NUMBERS, "[f(list=range(2, 9, 3))]", r#"{"list":[2,5,8]}"#),
     ),
     rule(
         RuleId::BareWords,

@@ -339,6 +339,7 @@ impl Scanner {
         if !separates {
             self.turn.leave_call();
         }
+        self.turn.pass_text(text.as_bytes());
         self.line.take_text(text);
         if let Some(fence) = &mut self.fence {
             fence.take_text(text);
@@ -468,6 +469,8 @@ impl Scanner {
                 return ScanProgress::NeedMore;
             }
             CandidateOutcome::Rejected { resume } => {
+                let text = self.input.window().bytes_from(self.at);
+                self.turn.pass_text(&text[..resume - self.at]);
                 self.at = resume;
                 self.note_prose();
             }
@@ -489,7 +492,9 @@ impl Scanner {
 
     /// Takes the calls of one candidate.
     fn accept(&mut self, span: Range<usize>, found: Vec<FoundCall>, confidence: Confidence) {
-        let calls = found.into_iter().map(|call| call.into_call(&self.tools));
+        let calls = found
+            .into_iter()
+            .flat_map(|call| call.into_calls(&self.tools));
         let calls: Vec<RawCall> = calls.collect();
         if let Some(fence) = &mut self.fence {
             // They count later, if the fence turns out to hold nothing else.

@@ -36,6 +36,8 @@ pub(super) struct Turn {
     is_answering: bool,
     /// There are only blanks behind the last call.
     behind_call: bool,
+    /// There are no words behind the last call.
+    in_list: bool,
     /// The highest confidence of any call so far.
     confidence: Confidence,
     /// Names and arguments of the calls so far, with the form and the number of each.
@@ -85,7 +87,13 @@ impl Turn {
     }
 
     pub(super) fn enter_call(&mut self) {
-        self.behind_call = true;
+        (self.behind_call, self.in_list) = (true, true);
+    }
+
+    /// Takes text that is not a call.
+    pub(super) fn pass_text(&mut self, text: &[u8]) {
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        self.in_list = self.in_list && !text.iter().any(is_word);
     }
 
     pub(super) fn leave_call(&mut self) {
@@ -136,9 +144,10 @@ impl Turn {
         calls.retain(|call| !self.seen.contains_key(&identity(call)));
     }
 
-    /// Returns true for a call that is only mentioned after one in a clearer form.
+    /// Returns true for a call that is only mentioned after one in a clearer form. Where nothing but
+    /// punctuation is between them, it is the next one of a list.
     pub(super) fn is_mention(&self, confidence: Confidence) -> bool {
-        confidence < self.confidence.min(Confidence::Json)
+        confidence < self.confidence.min(Confidence::Json) && !self.in_list
     }
 
     pub(super) fn count(&mut self, calls: &[RawCall], confidence: Confidence, form: Confidence) {
