@@ -207,7 +207,7 @@ impl EndFinder {
         match &self.inside {
             EnclosingValue::Nothing => None,
             EnclosingValue::Quotes(quote) => Some([*quote, b'\\']),
-            EnclosingValue::Raw(value) => Some(value.first_bytes()),
+            EnclosingValue::Raw(value) => Some(value.first_bytes),
             EnclosingValue::TagValue { .. } => Some([b'<', b'<']),
         }
     }

@@ -135,9 +135,10 @@ impl InputBuffer {
         }
     }
 
-    /// Adds a character of one byte.
+    /// Adds a character of one byte. The mask tells the compiler that one byte is all it takes.
     pub(super) fn push_ascii(&mut self, byte: u8) {
-        self.text.push(char::from(byte));
+        debug_assert!(byte.is_ascii());
+        self.text.push(char::from(byte & 0x7f));
     }
 
     /// The offset behind the last known byte.

@@ -37,6 +37,8 @@ pub(super) enum RawEnding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RawValue {
     pub(super) ends: RawEnd,
+    /// The bytes with which the end text begins, and the text that opens a value inside this one.
+    pub(super) first_bytes: [u8; 2],
     /// The number of values that opened inside this one.
     depth: usize,
     has_stray_end: bool,
@@ -44,27 +46,21 @@ pub(super) struct RawValue {
 
 impl RawValue {
     pub(super) fn new(ends: RawEnd) -> Self {
+        let first = ends.close.as_bytes()[0];
+        let first_open = ends.open.map_or(first, |open| open.as_bytes()[0]);
         Self {
             ends,
+            first_bytes: [first, first_open],
             depth: 0,
             has_stray_end: false,
         }
-    }
-
-    /// The bytes with which the end text begins, and the text that opens a value inside this one.
-    pub(super) fn first_bytes(&self) -> [u8; 2] {
-        let first = self.ends.close.as_bytes()[0];
-        [
-            first,
-            self.ends.open.map_or(first, |open| open.as_bytes()[0]),
-        ]
     }
 
     /// Continues the search from `at` on. Returns where the end text begins, and moves `at` behind
     /// it; or `None` if more of the text is needed.
     pub(super) fn find_end(&mut self, input: Window<'_>, at: &mut usize) -> Option<usize> {
         let RawEnd { open, close, .. } = self.ends;
-        let [first, first_open] = self.first_bytes();
+        let [first, first_open] = self.first_bytes;
         while let Some(next) = memchr2(first, first_open, input.bytes_from(*at)) {
             *at += next;
             let after = *at + close.len();
