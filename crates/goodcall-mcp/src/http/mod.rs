@@ -32,6 +32,9 @@ use crate::call_log::ProxyLog;
 use crate::options::ProxyOptions;
 use crate::server_connection::McpServer;
 
+/// The path at which every listener serves.
+const ENDPOINT: &str = "/mcp";
+
 /// Serves an MCP server to clients over streamable HTTP, until the future is dropped.
 ///
 /// A command is started once per session, and once for all requests without a session. In front of

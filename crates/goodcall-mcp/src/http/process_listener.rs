@@ -16,6 +16,7 @@ use reqwest::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
 use tokio::time::{sleep, timeout};
 
+use super::ENDPOINT;
 use super::guard::wants_events;
 use super::headers::{self, SESSION};
 use super::param_headers::ParamHeaders;
@@ -100,7 +101,7 @@ struct ProcessSessions {
 
 async fn handle(State(listener): State<Arc<ProcessListener>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    if parts.uri.path().starts_with("/.well-known/") {
+    if !listener.is_endpoint(parts.uri.path()) {
         return plain(StatusCode::NOT_FOUND, "expected the path /mcp");
     }
     let id = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
@@ -130,6 +131,13 @@ enum OpenError {
 impl ProcessListener {
     fn sessions(&self) -> MutexGuard<'_, ProcessSessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_endpoint(&self, path: &str) -> bool {
+        match &self.server {
+            McpServer::Url(upstream) => upstream.is_endpoint(path),
+            _ => path.trim_end_matches('/') == ENDPOINT,
+        }
     }
 
     fn session(&self, id: &str) -> Option<Arc<Session>> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Request, Response, StatusCode, Url};
 
+use super::ENDPOINT;
 use crate::login::{ActiveLogin, LoginStore};
 
 /// How long a connection may take to open.
@@ -53,11 +54,10 @@ impl Upstream {
     pub fn new(url: &str) -> Result<Self, UpstreamError> {
         // The URL may hold a secret, and is not shown.
         let wrong = |what: &dyn fmt::Display| UpstreamError(format!("the server's URL: {what}"));
-        let parsed = Url::parse(url).map_err(|error| wrong(&error))?;
+        let expected = "expected a URL that begins with http:// or https://";
+        let parsed = Url::parse(url).map_err(|error| wrong(&format!("{error}: {expected}")))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-            return Err(wrong(
-                &"expected a URL that begins with http:// or https://",
-            ));
+            return Err(wrong(&expected));
         }
         // This fails if a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -135,6 +135,12 @@ impl Upstream {
 
     pub(crate) fn url(&self) -> &Url {
         &self.url
+    }
+
+    /// Returns true if a listener in front of the server serves this path.
+    pub(crate) fn is_endpoint(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        path == self.url.path().trim_end_matches('/') || path == ENDPOINT
     }
 
     /// Returns a URL of the same origin with another path.

@@ -239,8 +239,7 @@ impl RequestPlan {
 impl UrlListener {
     /// Returns true if this is the path of the server, or `/mcp`, which stands for it.
     fn is_endpoint(&self, path: &str) -> bool {
-        let path = path.trim_end_matches('/');
-        path == self.upstream.url().path().trim_end_matches('/') || path == "/mcp"
+        self.upstream.is_endpoint(path)
     }
 
     /// Answers a request to another path than the endpoint: those by which clients log in.

@@ -536,7 +536,7 @@ async fn headers_of_2026_07_28_are_demanded() {
 }
 
 #[tokio::test]
-async fn versions_and_sessions_that_do_not_exist_are_refused() {
+async fn versions_sessions_and_paths_that_do_not_exist_are_refused() {
     let url = start_listener().await;
     let open = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}});
     let (_, session, _) = post(&url, None, &open).await;
@@ -551,6 +551,12 @@ async fn versions_and_sessions_that_do_not_exist_are_refused() {
         .header("accept", "text/event-stream")
         .header("mcp-session-id", "unknown");
     assert_eq!(stream.send().await.unwrap().status(), 404);
+    let elsewhere = reqwest::Client::new()
+        .post(url.replace("/mcp", "/other"))
+        .header("mcp-session-id", session.as_str())
+        .body(ping.to_string());
+    assert_eq!(elsewhere.send().await.unwrap().status(), 404);
+    assert_eq!(post_with(&format!("{url}/"), &ping, &[known]).await.0, 200);
 }
 
 #[tokio::test]
