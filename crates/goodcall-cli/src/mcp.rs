@@ -73,11 +73,7 @@ struct ServerArgs {
     #[arg(long, conflicts_with = "command")]
     sse: bool,
     /// The command that starts the server
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 

@@ -349,7 +349,7 @@ fn servers_of_the_configuration_are_offered_together() {
     let ended = { missing }.output().unwrap();
     let text = String::from_utf8(ended.stderr).unwrap();
     assert!(
-        text.contains("[mcp.servers.NAME] with a command or a url"),
+        text.contains("--name c: the configuration has no such server"),
         "{text}"
     );
 }
@@ -428,4 +428,75 @@ fn command_is_taken_without_two_dashes() {
     drop(child.stdin.take());
     child.wait().unwrap();
     assert_eq!(said.trim_end(), line);
+}
+
+/// What the command says on standard error, without its name.
+fn complaint(folder: &Path, words: &[&str]) -> String {
+    let mut command = goodcall(folder, words);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{words:?}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn wrong_usage_is_told_by_what_was_wrong() {
+    let folder = folder("usage");
+    fs::write(folder.join("plain"), "text").unwrap();
+    let servers = "[mcp.servers.a]\ncommand = [\"true\"]\n[mcp.servers.b]\ncommand = \"sleep 9\"\n";
+    fs::write(folder.join("two.toml"), servers).unwrap();
+    let url = "the server's URL: relative URL without a base: expected a URL that begins with";
+    let refused = "the server cannot be reached: error sending request";
+    for (words, expected) in [
+        (
+            &["--liste", "127.0.0.1:0", "--", "true"][..],
+            "unexpected argument '--liste' found",
+        ),
+        (
+            &["--", "no-such-program"],
+            "`no-such-program` cannot be started: No such file",
+        ),
+        (
+            &["--", "./plain"],
+            "`./plain` cannot be started: the file may not be executed",
+        ),
+        (&["--url", "example.org/mcp"], url),
+        (
+            &["--config", "two.toml", "--name", "c"],
+            "--name c: the configuration has no such server",
+        ),
+        (
+            &["--config", "two.toml", "--name", "b"],
+            "if its arguments are part of the name, write each apart",
+        ),
+        (
+            &["inspect", "--url", "http://127.0.0.1:1/"],
+            "does not list its tools: the server cannot be reached",
+        ),
+        (&["login", "http://127.0.0.1:1/"], refused),
+    ] {
+        let said = complaint(&folder, &[&["mcp"], words].concat());
+        assert!(said.contains(expected), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn program_of_a_server_is_looked_for_in_its_folder() {
+    let folder = folder("cwd");
+    let server = folder.join("below/server");
+    fs::create_dir(folder.join("below")).unwrap();
+    fs::write(
+        &server,
+        "#!/bin/sh\necho '{\"jsonrpc\":\"2.0\",\"method\":\"seen\"}'\nread -r line\n",
+    )
+    .unwrap();
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).unwrap();
+    let config = "[mcp.servers.a]\ncommand = [\"./server\"]\ncwd = \"below\"\n";
+    fs::write(folder.join("one.toml"), config).unwrap();
+    let mut command = goodcall(&folder, &["mcp", "--config", "one.toml"]);
+    let mut child = Running(command.spawn().unwrap());
+    let mut line = String::new();
+    let output = child.0.stdout.take().unwrap();
+    BufReader::new(output).read_line(&mut line).unwrap();
+    assert_eq!(line, "{\"jsonrpc\":\"2.0\",\"method\":\"seen\"}\n");
 }

@@ -72,8 +72,7 @@ impl ToolLister {
             let message = FrameContent::read(&answer).single();
             let Some(result) = message.as_ref().and_then(|message| message.result()) else {
                 let error = message.and_then(|message| message.error());
-                let error = error.and_then(JsonSpan::raw).unwrap_or_default();
-                return Err(format!("does not list its tools: {error}"));
+                return Err(format!("does not list its tools: {}", words_of(error)));
             };
             tools.extend(definitions(result));
             cursor = next_cursor(result);
@@ -111,6 +110,15 @@ impl ToolLister {
             }
         }
     }
+}
+
+/// The message of an error, or else the whole of it.
+fn words_of(error: Option<JsonSpan<'_>>) -> String {
+    let Some(error) = error else {
+        return "the answer has no result".to_owned();
+    };
+    let message = error.get("message").and_then(JsonSpan::to_text);
+    message.unwrap_or_else(|| String::from_utf8_lossy(error.bytes()).into_owned())
 }
 
 fn definitions(result: JsonSpan<'_>) -> Vec<LintedTool> {

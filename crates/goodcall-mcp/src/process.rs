@@ -55,23 +55,44 @@ impl ServerCommand {
     /// Returns an error if the program cannot be found, without starting it.
     ///
     /// # Errors
-    /// If there is no such file, or none in the folders of `PATH`.
+    /// If there is no such file, or none in the folders of `PATH`, or it may not be executed.
     pub fn find(&self) -> io::Result<()> {
         let program = Path::new(&self.program);
-        let is_path = program.components().count() > 1;
-        let folders = std::env::var_os("PATH").filter(|_| !is_path && cfg!(unix));
-        let found = match folders {
-            Some(folders) => std::env::split_paths(&folders).any(|one| one.join(program).is_file()),
-            // Elsewhere a name has other ways to become a program.
-            None => !cfg!(unix) || program.exists(),
-        };
-        if found {
-            Ok(())
-        } else {
-            let why = "No such file or directory";
-            Err(io::Error::new(io::ErrorKind::NotFound, why))
+        if cfg!(not(unix)) {
+            // There a name has other ways to become a program.
+            return Ok(());
         }
+        let is_path = program.components().count() > 1;
+        let folders = match std::env::var_os("PATH").filter(|_| !is_path) {
+            Some(folders) => std::env::split_paths(&folders).collect(),
+            None => vec![self.folder.clone().unwrap_or_default()],
+        };
+        let mut files = folders.iter().map(|folder| folder.join(program));
+        let Some(file) = files.find(|file| file.is_file()) else {
+            let why = if self.program.to_string_lossy().contains(' ') {
+                "No such file or directory; if its arguments are part of the name, write each apart"
+            } else {
+                "No such file or directory"
+            };
+            return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        };
+        if files.chain([file]).any(|file| may_execute(&file)) {
+            return Ok(());
+        }
+        let why = "the file may not be executed";
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
     }
+}
+
+#[cfg(unix)]
+fn may_execute(file: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    file.is_file() && access(file, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_execute(_: &Path) -> bool {
+    true
 }
 
 /// Lets this process end together with the one that has started it, even if that one is killed.

@@ -65,14 +65,19 @@ fn configured(guard: &GuardArgs, files: &ConfigFiles) -> Result<Vec<String>, Cli
     let names = files.own.mcp_servers().map(str::to_owned);
     let names = names.filter(|name| guard.name.as_ref().is_none_or(|wanted| wanted == name));
     let names: Vec<_> = names.collect();
-    if names.is_empty() {
-        return Err(
-            "the server is missing: expected goodcall mcp -- COMMAND, goodcall mcp --url URL, or \
-             [mcp.servers.NAME] with a command or a url in the configuration"
-                .to_owned(),
-        );
+    if !names.is_empty() {
+        return Ok(names);
     }
-    Ok(names)
+    let all: Vec<_> = files.own.mcp_servers().collect();
+    Err(match &guard.name {
+        Some(name) if !all.is_empty() => format!(
+            "--name {name}: the configuration has no such server with a command or a url, only {}",
+            all.join(", ")
+        ),
+        _ => "the server is missing: expected goodcall mcp -- COMMAND, goodcall mcp --url URL, or \
+              [mcp.servers.NAME] with a command or a url in the configuration"
+            .to_owned(),
+    })
 }
 
 /// The server of a definition.

@@ -92,7 +92,9 @@ impl Challenge {
             "clientInfo": {"name": "goodcall", "version": env!("CARGO_PKG_VERSION")}}});
         let sent = server.post(HeaderMap::new(), initialize.to_string().into_bytes());
         let response = match timeout(DOCUMENT_LIMIT, sent).await {
-            Ok(sent) => sent.map_err(describe_error)?,
+            Ok(sent) => sent.map_err(|error| {
+                format!("the server cannot be reached: {}", describe_error(error))
+            })?,
             Err(_) => return Err("the server did not answer in time".to_owned()),
         };
         Ok(Self {

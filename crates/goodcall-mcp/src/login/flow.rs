@@ -279,7 +279,11 @@ async fn register(
         .post(endpoint.clone())
         .header("content-type", "application/json")
         .body(wanted.to_string());
-    let response = request.send().await.map_err(describe_error)?;
+    let failure = |error| {
+        let why = describe_error(error);
+        format!("the authorization server cannot be reached: {why}")
+    };
+    let response = request.send().await.map_err(failure)?;
     let status = response.status();
     let body = read_whole(response, MAX_DOCUMENT).await?;
     if !status.is_success() {
