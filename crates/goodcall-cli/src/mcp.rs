@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use goodcall_core::{Formats, Policies};
-use goodcall_mcp::{BridgeEnd, McpServer, ProxyLog, ProxyOptions, ServerCommand, bridge, listen};
+use goodcall_mcp::{
+    BridgeEnd, McpServer, ProxyLog, ProxyOptions, ServerCommand, bridge, listen, standard_pipes,
+};
 use goodcall_server::{ConfigFile, McpObservationSettings, McpSettings, listen_address};
 
 use crate::input::{self, CONFIG_FILE, config_file, user_config};
@@ -291,8 +293,7 @@ async fn serve_pipes(
     options: Arc<ProxyOptions>,
     log: Arc<ProxyLog>,
 ) -> Result<bool, CliError> {
-    let pipes = (tokio::io::stdin(), tokio::io::stdout());
-    let ended = bridge(server, options, log, pipes, stop_signal()).await;
+    let ended = bridge(server, options, log, standard_pipes(), stop_signal()).await;
     Ok(ended.map_err(|error| error.to_string())? != BridgeEnd::Server)
 }
 

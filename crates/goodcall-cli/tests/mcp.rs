@@ -4,7 +4,10 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -428,6 +431,63 @@ fn command_is_taken_without_two_dashes() {
     drop(child.stdin.take());
     child.wait().unwrap();
     assert_eq!(said.trim_end(), line);
+}
+
+/// A request, and the answer of the server behind [`proxy_of_an_echo`].
+const ASKED: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+const SAID: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+
+/// A proxy in front of a server that gives the same answer to every line.
+fn proxy_of_an_echo(folder: &Path) -> Command {
+    let server = format!("while read -r line; do echo '{SAID}'; done");
+    goodcall(folder, &["mcp", "--", "sh", "-c", &server])
+}
+
+#[test]
+fn client_on_sockets_is_served() {
+    let folder = folder("sockets");
+    for errors_are_apart in [true, false] {
+        let (near, far) = UnixStream::pair().unwrap();
+        near.set_read_timeout(Some(PATIENCE)).unwrap();
+        let end = || OwnedFd::from(far.try_clone().unwrap());
+        let mut command = proxy_of_an_echo(&folder);
+        command.stdin(end()).stdout(end());
+        if !errors_are_apart {
+            command.stderr(end());
+        }
+        let mut child = Running(command.spawn().unwrap());
+        drop(command);
+        let mut lines = BufReader::new(&near);
+        for _ in 0..3 {
+            writeln!(&near, "{ASKED}").unwrap();
+            let mut line = String::new();
+            lines.read_line(&mut line).unwrap();
+            assert_eq!(line.trim_end(), SAID);
+        }
+        // The server inherits standard error, and may rely on its waiting.
+        far.set_read_timeout(Some(Duration::from_millis(100)))
+            .unwrap();
+        let began = Instant::now();
+        assert!((&far).read(&mut [0]).is_err());
+        assert_eq!(
+            began.elapsed() < Duration::from_millis(90),
+            errors_are_apart
+        );
+        near.shutdown(Shutdown::Write).unwrap();
+        assert!(child.0.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn input_and_output_may_be_files() {
+    let folder = folder("files");
+    fs::write(folder.join("input"), format!("{ASKED}\n")).unwrap();
+    let mut command = proxy_of_an_echo(&folder);
+    command.stdin(fs::File::open(folder.join("input")).unwrap());
+    command.stdout(fs::File::create(folder.join("output")).unwrap());
+    assert!(command.status().unwrap().success());
+    let output = fs::read_to_string(folder.join("output")).unwrap();
+    assert_eq!(output.trim_end(), SAID);
 }
 
 /// What the command says on standard error, without its name.

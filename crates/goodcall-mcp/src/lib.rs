@@ -6,7 +6,8 @@
 //!
 //! - [`Engine`] is one session without I/O.
 //! - [`McpServer`] says where a server is: a [`ServerCommand`] or, as an [`Upstream`], a URL.
-//! - [`bridge`] serves a client on pipes, [`listen`] serves clients over streamable HTTP.
+//! - [`bridge`] serves a client on pipes, such as the [`standard_pipes`]; [`listen`] serves clients over
+//!   streamable HTTP.
 //! - [`ProxyOptions`] holds the host's decisions, from `goodcall.toml` or otherwise.
 //! - [`ProxyLog`] writes one JSON line per call; [`ProxyAdmin`] counts calls for a page and metrics,
 //!   which [`serve_admin`] serves.
@@ -41,6 +42,7 @@ mod line_io;
 mod process;
 mod queue;
 mod server_connection;
+mod standard_pipes;
 
 mod http;
 mod login;
@@ -67,4 +69,5 @@ pub use process::{ServerCommand, end_with_parent};
 pub use recording::RecordedServer;
 pub use server_connection::McpServer;
 pub use server_group::{GroupMember, ServerGroup};
+pub use standard_pipes::{StandardInput, StandardOutput, standard_pipes};
 pub use tool_view::ToolView;
