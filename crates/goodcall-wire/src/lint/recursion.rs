@@ -1,44 +1,40 @@
-//! Finds definitions that refer to themselves.
+//! Finds parts of a schema that refer to themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// The definition that other references lead back to: a JSON Pointer, empty for the root. `None` if
-/// no definition refers to itself.
+/// The part of a schema that the references in it lead back to: a JSON Pointer, empty for the root.
+/// `None` if no part refers to itself.
 pub(super) fn recursion(schema: &Value) -> Option<String> {
-    let mut links = BTreeMap::<String, BTreeSet<String>>::new();
-    for key in ["$defs", "definitions"] {
-        let definitions = schema.get(key).and_then(Value::as_object);
-        for (name, definition) in definitions.into_iter().flatten() {
-            let at = format!("/{key}/{name}");
-            collect(definition, links.entry(at).or_default());
-        }
-    }
-    if let Some(root) = schema.as_object() {
-        let found = links.entry(String::new()).or_default();
-        for (key, value) in root {
-            if !matches!(key.as_str(), "$defs" | "definitions") {
-                collect(value, found);
+    let mut targets = BTreeSet::new();
+    collect(schema, &mut targets);
+    let links = targets.iter().filter_map(|target| {
+        let mut found = BTreeSet::new();
+        match schema.pointer(target)? {
+            // Definitions are a part of the root only where they are referred to.
+            Value::Object(root) if target.is_empty() => {
+                let rest = root.iter();
+                let rest = rest.filter(|(key, _)| !matches!(key.as_str(), "$defs" | "definitions"));
+                for (key, value) in rest {
+                    collect_member(key, value, &mut found);
+                }
             }
-            if key == "$ref" {
-                found.extend(value.as_str().and_then(definition_of));
-            }
+            part => collect(part, &mut found),
         }
-    }
+        Some((target.clone(), found))
+    });
+    let links: BTreeMap<_, _> = links.collect();
     let mut starts = links.keys();
     starts.find(|start| leads_back(start, &links)).cloned()
 }
 
-/// Collects the definitions that are referred to below a schema.
+/// Collects the parts of the document that are referred to below a schema.
 fn collect(schema: &Value, found: &mut BTreeSet<String>) {
     match schema {
         Value::Object(members) => {
             for (key, value) in members {
-                match (key.as_str(), value.as_str()) {
-                    ("$ref", Some(reference)) => found.extend(definition_of(reference)),
-                    _ => collect(value, found),
-                }
+                collect_member(key, value, found);
             }
         }
         Value::Array(elements) => elements.iter().for_each(|one| collect(one, found)),
@@ -46,13 +42,13 @@ fn collect(schema: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The definition that a reference leads into; `None` for one outside of the document.
-fn definition_of(reference: &str) -> Option<String> {
-    let pointer = reference.strip_prefix('#')?;
-    let mut parts = pointer.split('/').skip(1);
-    match (parts.next(), parts.next()) {
-        (Some(key @ ("$defs" | "definitions")), Some(name)) => Some(format!("/{key}/{name}")),
-        _ => Some(String::new()),
+fn collect_member(key: &str, value: &Value, found: &mut BTreeSet<String>) {
+    match (key, value.as_str()) {
+        // A reference to another document leads nowhere here.
+        ("$ref", Some(reference)) => {
+            found.extend(reference.strip_prefix('#').map(str::to_owned));
+        }
+        _ => collect(value, found),
     }
 }
 
@@ -76,17 +72,21 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn definitions_that_refer_to_themselves_are_found() {
+    fn parts_that_refer_to_themselves_are_found() {
         let list = |to: &str| json!({"type": "array", "items": {"$ref": to}});
         let direct =
             json!({"$ref": "#/$defs/N", "$defs": {"N": {"properties": {"c": list("#/$defs/N")}}}});
         let indirect = json!({"$defs": {"A": list("#/$defs/B"), "B": list("#/$defs/A/items")}});
         let root = json!({"properties": {"c": list("#")}});
+        let shared = json!({"properties": {"a": {"type": "string"}, "b": list("#/properties/a")}});
+        let missing = json!({"properties": {"a": list("#/nope")}});
         let none = json!({"properties": {"a": list("#/$defs/A"), "b": list("other.json#/x")}, "$defs": {"A": {}}});
         for (schema, expected) in [
             (direct, Some("/$defs/N")),
-            (indirect, Some("/$defs/A")),
+            (indirect, Some("/$defs/A/items")),
             (root, Some("")),
+            (shared, None),
+            (missing, None),
             (none, None),
             (json!(true), None),
         ] {
