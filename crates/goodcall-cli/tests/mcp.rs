@@ -465,14 +465,11 @@ fn client_on_sockets_is_served() {
             assert_eq!(line.trim_end(), SAID);
         }
         // The server inherits standard error, and may rely on its waiting.
-        far.set_read_timeout(Some(Duration::from_millis(100)))
-            .unwrap();
+        let patience = Duration::from_secs(1);
+        far.set_read_timeout(Some(patience)).unwrap();
         let began = Instant::now();
         assert!((&far).read(&mut [0]).is_err());
-        assert_eq!(
-            began.elapsed() < Duration::from_millis(90),
-            errors_are_apart
-        );
+        assert_eq!(began.elapsed() < patience * 9 / 10, errors_are_apart);
         near.shutdown(Shutdown::Write).unwrap();
         assert!(child.0.wait().unwrap().success());
     }
