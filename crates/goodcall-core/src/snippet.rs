@@ -220,13 +220,12 @@ pub(crate) fn push_clipped(text: &str, out: &mut Snippet) {
 
 /// Shortens `text` to at most `most` characters; the last one is `…` if anything was left out.
 pub fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some(_) => {
-            let kept = text.chars().take(most.saturating_sub(1));
-            kept.chain(['…']).collect()
-        }
+    // No text has more characters than bytes.
+    if text.len() <= most || text.char_indices().nth(most).is_none() {
+        return text.to_owned();
     }
+    let kept = text.chars().take(most.saturating_sub(1));
+    kept.chain(['…']).collect()
 }
 
 #[cfg(test)]

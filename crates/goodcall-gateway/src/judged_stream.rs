@@ -63,7 +63,7 @@ pub(crate) fn respond(pending: PendingExchange, reply: Response<Incoming>) -> Re
         live,
         request,
         relay: StreamRelay::new(exchange),
-        media_type: media_type(&head.headers),
+        media_type: media_type(&head.headers).into_owned(),
         record: Some(record),
         state: StreamState::Reading(body),
         out: Vec::new(),

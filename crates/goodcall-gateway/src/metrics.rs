@@ -333,17 +333,19 @@ impl Metrics {
     }
 
     fn count_calls(&self, judgement: &Judgement, source: &Source) {
-        for call in &judgement.calls {
-            let tool = self.names.tool(&call.tool, &source.model);
-            self.calls.count(call, &tool, source);
-        }
-        for (tool, outcome) in judgement.tool_outcomes() {
-            let labels = ToolOutcomeLabels {
-                tool: self.names.tool(tool, &source.model),
-                outcome,
-                source: source.clone(),
-            };
-            self.outcomes.tools.get_or_create(&labels).inc();
+        for name in judgement.tools() {
+            let tool = self.names.tool(name, &source.model);
+            for call in judgement.calls.iter().filter(|call| call.tool == name) {
+                self.calls.count(call, &tool, source);
+            }
+            if let Some(outcome) = judgement.tool_outcome(name) {
+                let labels = ToolOutcomeLabels {
+                    tool,
+                    outcome,
+                    source: source.clone(),
+                };
+                self.outcomes.tools.get_or_create(&labels).inc();
+            }
         }
     }
 

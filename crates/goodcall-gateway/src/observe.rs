@@ -119,7 +119,7 @@ fn read(
     let relay = std::sync::Arc::clone(&live.relay);
     match Exchange::new(endpoint.clone(), text, &shared.tools, relay) {
         Ok(mut exchange) => {
-            live.apply_model(&mut exchange);
+            live.apply_settings(&mut exchange);
             record.set_exchange(endpoint.provider, &exchange);
             Some(exchange)
         }

@@ -112,8 +112,12 @@ impl fmt::Debug for LiveState {
 }
 
 impl LiveState {
-    /// Has the replies of an exchange judged as the settings of its model say.
-    pub(crate) fn apply_model(&self, exchange: &mut Exchange) {
+    /// Has the replies of an exchange judged as the settings of its model say, and read for a span
+    /// where spans are asked for.
+    pub(crate) fn apply_settings(&self, exchange: &mut Exchange) {
+        if self.config.log.otlp.is_some() {
+            exchange.keep_reply_facts();
+        }
         let model = exchange.model().unwrap_or_default();
         let mut models = self.models.iter();
         if let Some((_, own)) = models.find(|(pattern, _)| name_fits(pattern, model)) {
@@ -161,7 +165,8 @@ pub(crate) async fn handle(
     tunnels: Tunnels,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
-    if shared.listener.serves_admin.load(Ordering::Relaxed) {
+    let may_be_admin = [Method::GET, Method::HEAD].contains(request.method());
+    if may_be_admin && shared.listener.serves_admin.load(Ordering::Relaxed) {
         let is_local = shared.listener.is_local.load(Ordering::Relaxed);
         if let Some(response) = Box::pin(admin::respond(&shared, &request, is_local)).await {
             return response;
@@ -215,13 +220,17 @@ fn has_dot_segments(path: &str) -> bool {
 }
 
 /// The media type of a reply, in lower case and without parameters.
-pub(crate) fn media_type(headers: &http::HeaderMap) -> String {
+pub(crate) fn media_type(headers: &http::HeaderMap) -> Cow<'_, str> {
     let value = headers.get(http::header::CONTENT_TYPE);
     let value = value
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
     let media_type = value.split(';').next().unwrap_or_default().trim();
-    media_type.to_ascii_lowercase()
+    if media_type.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        media_type.to_ascii_lowercase().into()
+    } else {
+        media_type.into()
+    }
 }
 
 /// Returns true for a reply in JSON, such as `application/json` or `application/problem+json`.
@@ -411,7 +420,7 @@ fn prepare(
             let relay = Arc::clone(&live.relay);
             match Exchange::new(endpoint.clone(), text, &shared.tools, relay) {
                 Ok(mut exchange) => {
-                    live.apply_model(&mut exchange);
+                    live.apply_settings(&mut exchange);
                     Some(exchange)
                 }
                 Err(not_judged) => {

@@ -97,8 +97,8 @@ pub(crate) struct Judgement {
     pub(crate) calls: Vec<CallRecord>,
     /// True if the client did not get a whole reply.
     pub(crate) is_cut_off: bool,
-    /// What the last reply says about itself.
-    pub(crate) reply: ReplyFacts,
+    /// What the last reply says about itself, where spans are asked for.
+    pub(crate) reply: Option<ReplyFacts>,
 }
 
 impl Judgement {
@@ -108,13 +108,15 @@ impl Judgement {
         is_told.then(|| self.outcome_of(|_| true))?
     }
 
-    /// What the client got of each tool that was called, in the order of the names; nothing if the gateway
-    /// only observes.
-    pub(crate) fn tool_outcomes(&self) -> impl Iterator<Item = (&str, &'static str)> {
-        let calls = self.calls.iter().filter(|_| self.would_have.is_none());
-        let tools: BTreeSet<_> = calls.map(|call| call.tool.as_str()).collect();
-        let outcome = |tool| Some((tool, self.outcome_of(|call| call.tool == tool)?));
-        tools.into_iter().filter_map(outcome)
+    /// The names of the tools that were called, in order.
+    pub(crate) fn tools(&self) -> BTreeSet<&str> {
+        self.calls.iter().map(|call| call.tool.as_str()).collect()
+    }
+
+    /// What the client got of a tool that was called; `None` if the gateway only observes.
+    pub(crate) fn tool_outcome(&self, tool: &str) -> Option<&'static str> {
+        let is_told = self.would_have.is_none();
+        is_told.then(|| self.outcome_of(|call| call.tool == tool))?
     }
 
     /// What the client got of some of the calls. Bad ones that are in no later reply are cured; it is not
@@ -352,7 +354,7 @@ impl RequestRecord {
         self.judgement.tokens = (exchange.tokens(), exchange.refused_tokens());
         self.judgement.repairs = exchange.repairs().collect();
         self.judgement.dropped = exchange.dropped();
-        self.judgement.reply = exchange.reply_facts().clone();
+        self.judgement.reply = exchange.reply_facts().cloned();
         self.judgement.calls = calls;
     }
 

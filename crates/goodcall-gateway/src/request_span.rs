@@ -90,18 +90,19 @@ impl RequestSpan {
                 set(key, number(count));
             }
         }
-        let reply = &judgement.reply;
-        for (key, text) in [
-            ("gen_ai.response.id", &reply.id),
-            ("gen_ai.response.model", &reply.model),
-        ] {
-            if let Some(text) = text {
-                set(key, text.clone().into());
+        if let Some(reply) = &judgement.reply {
+            for (key, text) in [
+                ("gen_ai.response.id", &reply.id),
+                ("gen_ai.response.model", &reply.model),
+            ] {
+                if let Some(text) = text {
+                    set(key, text.clone().into());
+                }
             }
-        }
-        if !reply.stop_reasons.is_empty() {
-            let reasons = reply.stop_reasons.iter().map(String::as_str);
-            set("gen_ai.response.finish_reasons", list(reasons));
+            if !reply.stop_reasons.is_empty() {
+                let reasons = reply.stop_reasons.iter().map(String::as_str);
+                set("gen_ai.response.finish_reasons", list(reasons));
+            }
         }
         set("goodcall.reasked", i64::from(judgement.reasked).into());
         let mended = judgement.calls.iter();

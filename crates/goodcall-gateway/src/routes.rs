@@ -111,6 +111,9 @@ pub(crate) fn admit<B>(
 
 /// Finds the route of a request, and takes its prefix off the path.
 fn enter<'r, B>(routes: &'r [Route], request: &mut Request<B>) -> Option<&'r Route> {
+    if routes.is_empty() {
+        return None;
+    }
     let host = host(request);
     let path = request.uri().path();
     let route = routes.iter().find(|route| route.takes(path, &host))?;

@@ -152,14 +152,6 @@ impl Upstream {
         &self.clients[workers::current_worker() % self.clients.len()]
     }
 
-    /// Returns the URL of a path, in memory of its own.
-    fn owned_uri(&self, path: &str) -> Option<Uri> {
-        let (scheme, authority) = (&self.scheme, &self.authority);
-        let prefix = self.prefix.before(path);
-        let uri = format!("{scheme}://{authority}{prefix}{path}");
-        Uri::from_maybe_shared(Bytes::from(uri)).ok()
-    }
-
     /// Returns the URL of a path, which shares the path's memory.
     fn uri(&self, path: &PathAndQuery) -> Option<Uri> {
         let path = match self.prefix.before(path.as_str()) {
@@ -295,9 +287,11 @@ impl RepeatableRequest {
             headers.push((name.clone(), copy));
         }
         let path = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        let path = Bytes::copy_from_slice(path.as_bytes());
+        let path = PathAndQuery::from_maybe_shared(path).ok()?;
         Some(Self {
             method: parts.method.clone(),
-            uri: upstream.owned_uri(path)?,
+            uri: upstream.uri(&path)?,
             headers,
             limit,
         })

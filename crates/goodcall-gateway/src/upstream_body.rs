@@ -1,13 +1,12 @@
 //! Bodies of the upstream: with a limit on pauses, and decompressed where they are judged.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body as HttpBody, Frame};
-use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
@@ -36,19 +35,25 @@ impl TimedBody {
 
     /// Polls for the next frame. A pause that is too long is an error.
     pub(crate) fn poll_frame(&mut self, cx: &mut Context<'_>) -> PolledFrame {
+        let frame = self.poll_next(cx);
+        frame.map(|frame| frame.map(|frame| frame.map_err(CollectError::into_box)))
+    }
+
+    fn poll_next(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, CollectError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
             if let Some(timer) = &mut self.timer {
                 timer.as_mut().reset(Instant::now() + self.idle);
             }
-            return Poll::Ready(frame.map(|frame| frame.map_err(BoxError::from)));
+            return Poll::Ready(frame.map(|frame| frame.map_err(CollectError::Broken)));
         }
         let timer = self
             .timer
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(self.idle)));
-        timer.as_mut().poll(cx).map(|()| {
-            let error = "the upstream stopped in the middle of its reply";
-            Some(Err(error.into()))
-        })
+        let paused = timer.as_mut().poll(cx);
+        paused.map(|()| Some(Err(CollectError::Idle)))
     }
 }
 
@@ -155,6 +160,15 @@ pub(crate) enum CollectError {
     Broken(hyper::Error),
 }
 
+impl CollectError {
+    fn into_box(self) -> BoxError {
+        match self {
+            CollectError::Idle => "the upstream stopped in the middle of its reply".into(),
+            CollectError::Broken(error) => error.into(),
+        }
+    }
+}
+
 /// Reads the body of a client's request.
 pub(crate) async fn collect_request(
     body: Incoming,
@@ -167,21 +181,18 @@ pub(crate) async fn collect_request(
 
 /// Reads a body of at most `most` bytes that pauses for at most `idle`.
 pub(crate) async fn collect(
-    mut body: Incoming,
+    body: Incoming,
     most: usize,
     idle: Duration,
 ) -> Result<CollectedBody, CollectError> {
+    let mut body = TimedBody::new(body, idle);
     // Most bodies come in one piece, which need not be copied.
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     loop {
-        let data = match tokio::time::timeout(idle, body.frame()).await {
-            Err(_) => return Err(CollectError::Idle),
-            Ok(Some(Err(error))) => return Err(CollectError::Broken(error)),
-            Ok(Some(Ok(frame))) => Some(frame.into_data().unwrap_or_default()),
-            Ok(None) => None,
-        };
-        let ended = data.is_none();
+        let frame = poll_fn(|cx| body.poll_next(cx)).await.transpose()?;
+        let ended = frame.is_none();
+        let data = frame.and_then(|frame| frame.into_data().ok());
         let data = data.unwrap_or_default();
         if first.is_empty() && all.is_empty() {
             first = data;
@@ -193,7 +204,7 @@ pub(crate) async fn collect(
         if ended || is_too_long {
             let bytes = if all.is_empty() { first } else { all.freeze() };
             return Ok(if is_too_long {
-                CollectedBody::TooLong(bytes, body)
+                CollectedBody::TooLong(bytes, body.body)
             } else {
                 CollectedBody::Whole(bytes)
             });

@@ -235,7 +235,7 @@ pub struct RecentRequests {
     /// With the number of each, which counts up, so that a reader can ask for newer ones only.
     requests: Mutex<VecDeque<(u64, Arc<RecentRequest>)>>,
     /// The first half of the ids, which no other server has.
-    server: u64,
+    server: String,
     next: AtomicU64,
 }
 
@@ -245,20 +245,20 @@ impl RecentRequests {
         let earlier = earlier.into_iter().map(Arc::new);
         Self {
             requests: Mutex::new((1..).zip(earlier).collect()),
-            server: RandomState::new().hash_one(SystemTime::now()),
+            server: format!("{:016x}", RandomState::new().hash_one(SystemTime::now())),
             next: AtomicU64::new(1),
         }
     }
 
     /// The name of this server, which no other has.
     pub fn name(&self) -> String {
-        format!("{:016x}", self.server)
+        self.server.clone()
     }
 
     /// Adds a request, and returns it with its id and the time.
     pub fn add(&self, mut request: RecentRequest) -> Arc<RecentRequest> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        request.id = format!("{}-{number}", self.name());
+        request.id = format!("{}-{number}", self.server);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         request.time = now.unwrap_or_default().as_secs_f64();
         let request = Arc::new(request);

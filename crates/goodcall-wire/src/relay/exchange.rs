@@ -109,8 +109,8 @@ struct Findings {
     repairs: BTreeSet<&'static str>,
     /// The usage of the last reply.
     last_usage: Usage,
-    /// What the last reply says about itself.
-    facts: ReplyFacts,
+    /// What the last reply says about itself; `None` if nobody wants to know.
+    facts: Option<ReplyFacts>,
 }
 
 /// What the client's request says, apart from its tools.
@@ -363,14 +363,28 @@ impl Exchange {
         self.findings.last_usage = usage;
     }
 
-    /// Notes what a reply, or an event of one, says about itself.
-    pub(crate) fn note_facts(&mut self, root: Node<'_>) {
-        self.findings.facts.note(root);
+    /// Adds the usage of the last reply to that of the earlier ones, since the model is asked again.
+    pub(crate) fn count_last_as_earlier(&mut self) {
+        let last = std::mem::take(&mut self.findings.last_usage);
+        self.usage.add(&last);
     }
 
-    /// What the last reply says about itself: its id, its model and why it ended.
-    pub fn reply_facts(&self) -> &ReplyFacts {
-        &self.findings.facts
+    /// Keeps what later replies say about themselves, for [`Exchange::reply_facts`].
+    pub fn keep_reply_facts(&mut self) {
+        self.findings.facts.get_or_insert_default();
+    }
+
+    /// Notes what a reply, or an event of one, says about itself.
+    pub(crate) fn note_facts(&mut self, root: Node<'_>) {
+        if let Some(facts) = &mut self.findings.facts {
+            facts.note(root);
+        }
+    }
+
+    /// What the last reply says about itself: its id, its model and why it ended. `None` without
+    /// [`Exchange::keep_reply_facts`].
+    pub fn reply_facts(&self) -> Option<&ReplyFacts> {
+        self.findings.facts.as_ref()
     }
 
     /// The tokens of all replies.
@@ -491,7 +505,9 @@ impl Exchange {
         self.body = body.into();
         self.attempt += 1;
         self.settled = false;
-        self.findings.facts.begin_next();
+        if let Some(facts) = &mut self.findings.facts {
+            facts.begin_next();
+        }
         true
     }
 }

@@ -85,7 +85,7 @@ impl Exchange {
         if let Some(usage) = self.form().usage(root) {
             own.note(usage);
         }
-        self.set_last_usage(own.clone());
+        self.set_last_usage(own);
         // A bad call that was text stays text.
         let keep_text = bad && !from_text.is_empty();
         if corrects_stop_reasons(self.form(), root, &envelope) {
@@ -105,8 +105,7 @@ impl Exchange {
             };
             if self.ask_again(&refused, stop) {
                 self.note_thinking(&legal);
-                self.usage.add(&own);
-                self.set_last_usage(Usage::default());
+                self.count_last_as_earlier();
                 self.whole.last = Some(given_up.unwrap_or_else(|| sent.to_owned()));
                 return NextStep::Reask;
             }

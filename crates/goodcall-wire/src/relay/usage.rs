@@ -55,9 +55,9 @@ impl Usage {
     /// The tokens that this usage counts.
     pub(crate) fn tokens(&self) -> TokenCounts {
         let sum = |names: &[&str]| {
-            let counts = names
-                .iter()
-                .filter_map(|name| self.0.get(*name)?.to_integer());
+            let own = self.0.iter();
+            let own = own.filter(|(path, _)| names.contains(&path.as_str()));
+            let counts = own.filter_map(|(_, count)| count.to_integer());
             counts.filter_map(|count| u64::try_from(count).ok()).sum()
         };
         TokenCounts {
@@ -69,7 +69,7 @@ impl Usage {
     /// Reads the numbers of one usage; they replace earlier ones of the same reply.
     pub(crate) fn note(&mut self, usage: Node<'_>) {
         visit_numbers(usage, "", 0, &mut |path, number, _| {
-            self.0.insert(path.to_owned(), number);
+            self.0.insert(path, number);
         });
     }
 
@@ -87,10 +87,10 @@ impl Usage {
         let mut reported = HashSet::new();
         let zero = Decimal::default();
         visit_numbers(usage, "", 0, &mut |path, number, node| {
-            reported.insert(path.to_owned());
-            if let Some(before) = self.0.get(path).filter(|before| !before.is_zero()) {
+            if let Some(before) = self.0.get(&path).filter(|before| !before.is_zero()) {
                 splice.replace(node.span(), plus(number, *before).to_string());
             }
+            reported.insert(path);
         });
         if usage.kind() != Kind::Object {
             return;
@@ -137,7 +137,7 @@ fn visit_numbers(
     node: Node<'_>,
     path: &str,
     depth: usize,
-    visit: &mut impl FnMut(&str, Decimal, Node<'_>),
+    visit: &mut impl FnMut(String, Decimal, Node<'_>),
 ) {
     if depth > MOST_DEPTH || node.kind() != Kind::Object {
         return;
@@ -148,7 +148,7 @@ fn visit_numbers(
             path => format!("{path}.{key}"),
         };
         match child.digits().and_then(read_count) {
-            Some(count) => visit(&path, count, child),
+            Some(count) => visit(path, count, child),
             None => visit_numbers(child, &path, depth + 1, visit),
         }
     }
