@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::number_list::may_be_one_number;
-use super::stringified::looks_stringified;
 use crate::mend::site::{Proposals, Site};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
@@ -18,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
           also be part of a single value.",
     not_when: &[
         "The text may be one number (`\"1,234\"`), or is an allowed element as it is.",
-        "The text is an array or an object in quotes: see `stringified`.",
+        "The text begins as an array or an object does (see `stringified`), or a part as a string \
+         in quotes.",
         "A part between two commas is empty.",
     ],
     example: Example {
@@ -34,7 +34,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let Some((text, wanted)) = site.mistyped_text() else {
         return;
     };
-    if !wanted.has(JsonType::Array) || !text.contains(',') || looks_stringified(text) {
+    let is_container = text.trim_start().starts_with(['[', '{', '(']);
+    if !wanted.has(JsonType::Array) || !text.contains(',') || is_container {
         return;
     }
     let items = site.subschema().and_then(View::items).map(View::resolve);
@@ -44,7 +45,8 @@ pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
         return;
     }
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-    if parts.iter().all(|part| !part.is_empty()) {
+    let is_plain = |part: &&str| !part.is_empty() && !part.starts_with(['"', '\'', '`']);
+    if parts.iter().all(is_plain) {
         let list: Value = parts.into_iter().map(Value::from).collect();
         out.replace(&RULE, site, NewValue::Value(list));
     }

@@ -1,7 +1,7 @@
 //! Unwraps arguments that were sent as `{"type": "object", "properties": {…values…}}`.
 
 use crate::mend::site::{Proposals, Site};
-use crate::names::bare;
+use crate::names::{Words, bare};
 use crate::report::JsonType;
 use crate::rule::{Example, Level, Rule, RuleId};
 use crate::tree::{Kind, NewValue, Node};
@@ -17,7 +17,9 @@ pub(crate) const RULE: Rule = Rule {
     not_when: &[
         "An outer key is declared by the schema, or is not a keyword of JSON Schema.",
         "`type` does not name a JSON type (`{\"type\": \"percent\", \"value\": 10}`).",
-        "The description is the schema's own.",
+        "The description is the schema's own, or several words that describe rather than are the \
+         value: they begin with an article, name the key, or are for the most part those of the \
+         schema's description.",
     ],
     example: Example {
         tool: None,
@@ -70,9 +72,11 @@ pub(super) fn members<'s>(site: &Site<'s>) -> Option<Node<'s>> {
     is_echo.then_some(inner)
 }
 
-/// Returns the value inside an echo of a single value's schema. A description that the schema has
-/// itself is not taken for one.
+/// Returns the value inside an echo of a single value's schema. A description that describes is not
+/// taken for one.
 fn value<'s>(site: &Site<'s>) -> Option<Node<'s>> {
+    let key = site.fault.pointer.split_last().map(|(_, key)| key);
+    let key = key.unwrap_or_default();
     let declared = site
         .subschema()
         .and_then(|schema| schema.get("description")?.as_str());
@@ -81,10 +85,8 @@ fn value<'s>(site: &Site<'s>) -> Option<Node<'s>> {
         let is_echo = node.len() == 2 && TYPES.contains(&node.get("type")?.as_str()?);
         let described = || {
             let value = node.get("description")?;
-            let is_own = declared
-                .zip(value.as_str())
-                .is_some_and(|(declared, sent)| bare(declared) == bare(sent));
-            (!is_own).then_some(value)
+            let sent = value.as_str().unwrap_or_default();
+            (!describes(sent, &key, declared)).then_some(value)
         };
         node.get("value").or_else(described).filter(|_| is_echo)
     };
@@ -95,4 +97,23 @@ fn value<'s>(site: &Site<'s>) -> Option<Node<'s>> {
         echoed(node.get("items").filter(|_| is_list)?)
     };
     echoed(site.node).or_else(nested)
+}
+
+/// Returns true for a text that describes the value of `key`, rather than being the value.
+fn describes(sent: &str, key: &str, declared: Option<&str>) -> bool {
+    if declared.is_some_and(|declared| bare(declared) == bare(sent)) {
+        return true;
+    }
+    let (words, key) = (Words::of(sent), Words::of(key));
+    let count = words.iter().count();
+    let shared = |others: &Words| {
+        let is_shared = |word: &&str| others.iter().any(|other| other == *word);
+        words.iter().filter(is_shared).count()
+    };
+    let first = sent.split_whitespace().next().unwrap_or_default();
+    let has_article = ["a", "an", "the"]
+        .iter()
+        .any(|word| first.eq_ignore_ascii_case(word));
+    let is_reworded = || declared.is_some_and(|text| 2 * shared(&Words::of(text)) > count);
+    count > 1 && (has_article || shared(&key) > 0 || is_reworded())
 }
