@@ -11,7 +11,8 @@ use super::issues::issues;
 use crate::limits::{ADVICE_ROUNDS, MEND_WIDTH};
 use crate::names::{envelope, nearest_name};
 use crate::report::{Actual, Issue, IssueKind, JsonType, Refusal};
-use crate::schema::{CallSchema, Schema, describe, owner};
+use crate::rule::RuleId;
+use crate::schema::{CallSchema, Schema, describe, owner, schema_for};
 use crate::tree::{EditableTree, Id, Kind, Node, Pointer, Tree};
 use crate::validate::Fault;
 
@@ -62,18 +63,34 @@ pub(crate) fn advice(
 /// is not to be sent in quotes.
 pub(crate) fn advice_on_text(mut refusal: Refusal, schema: &Schema) -> Refusal {
     for issue in &mut refusal.issues {
-        let Some(owner) = owner(schema.document(), &issue.pointer) else {
+        let Some(rule) = issue.expected.rule.filter(|rule| !is_about_brackets(*rule)) else {
             continue;
         };
-        let wanted = describe(owner.member);
+        // An element is only judged by the schema where the text for it would advise to quote it.
+        let element = || {
+            let is_bare = rule == RuleId::UnquotedString && !issue.pointer.is_root();
+            schema_for(schema.document(), &issue.pointer).filter(|_| is_bare)
+        };
+        let member = owner(schema.document(), &issue.pointer).map(|owner| owner.member);
+        let Some(wanted) = member.or_else(element).map(describe) else {
+            continue;
+        };
         let text = wanted.types.is_empty() || wanted.types.has(JsonType::String);
-        if issue.kind == IssueKind::Malformed && issue.expected.rule.is_some() && !text {
+        if issue.kind == IssueKind::Malformed && !text {
             issue.expected.to_mut().rule = None;
             issue.expected.to_mut().syntax = None;
             issue.expected.to_mut().types = wanted.types;
         }
     }
     refusal
+}
+
+/// Returns true for a rule that mends the brackets around a value, whatever the value is.
+fn is_about_brackets(rule: RuleId) -> bool {
+    matches!(
+        rule,
+        RuleId::EarlyBracket | RuleId::ExtraBracket | RuleId::MissingBracket | RuleId::WrongBracket
+    )
 }
 
 /// Adds an issue for each undeclared object whose members are all declared around it, if several

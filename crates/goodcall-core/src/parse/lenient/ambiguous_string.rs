@@ -8,9 +8,13 @@ use super::typographic;
 impl Parser<'_> {
     /// Returns true if this string has another reading that is as good.
     pub(super) fn is_ambiguous_string(&self, string: OpenString, end: &StringEnd) -> bool {
+        let text = &self.source().as_str()[string.start..end.text];
+        let ends_in_backslash = !end.is_cut() && has_only_last_backslash(text);
         if string.role == StringRole::Key {
             return end.ambiguity.is_some()
-                || end.content.inner_quotes.is_some() && self.holds_members(string, end);
+                || ends_in_backslash
+                || end.content.inner_quotes.is_some()
+                    && (self.holds_members(string, end) || self.has_quote_and_sign(text));
         }
         let undecided = match end.outcome {
             StringOutcome::CutOff => false,
@@ -21,10 +25,10 @@ impl Parser<'_> {
             }
             StringOutcome::Closed => end.content.inner_quotes.is_some(),
         };
-        // `“5” screen”, "key":`: a quote stands where one seems to be missing.
-        let text = &self.source().as_str()[string.start..end.text];
-        let ends_in_quote =
-            || end.outcome == StringOutcome::QuoteMissing && text.ends_with(typographic::is_quote);
+        // `“5” screen”, "key":` and `` `"a", "key": ``: a quote stands where one seems to be missing.
+        let is_double = string.quote == Quote::Plain(b'"');
+        let is_end = |c: char| typographic::is_quote(c) || c == '"' && !is_double;
+        let ends_in_quote = || end.outcome == StringOutcome::QuoteMissing && text.ends_with(is_end);
         // `"a": "', "b":` and `"a": "\", "b":`: a text of this one sign that lacks its quote, or an
         // empty text and a backslash.
         let is_sign = match end.outcome {
@@ -38,14 +42,14 @@ impl Parser<'_> {
         let closing = self.source().as_str()[end.text..].chars().next();
         let is_pair = end.outcome == StringOutcome::ClosedByOtherQuote
             && closing.is_some_and(|quote| text.contains(quote));
-        if is_sign || is_pair {
+        if is_sign || is_pair || ends_in_backslash {
             return true;
         }
         undecided
             && (end.ambiguity.is_some()
                 || ends_in_quote()
                 || end.outcome == StringOutcome::QuoteMissing && holds_bare_member(text)
-                || is_uneven(self.source(), string, end.text)
+                || self.is_uneven(string, end)
                 || end.content.escapes && has_quoted_escape(self.source(), string, end.text))
     }
 
@@ -59,6 +63,75 @@ impl Parser<'_> {
         let between = between.unwrap_or_default().trim_matches(is_quote);
         text[key.start..end.text].contains(['=', ':', '：', ',', '，', '[', '{'])
             || !between.is_empty() && between.trim().is_empty()
+    }
+
+    /// Returns true for the key of `"k"-:`: its quote may have ended it, before a sign that belongs to
+    /// nothing. Where the schema declares the key without them, other rules read it.
+    fn has_quote_and_sign(&self, key: &str) -> bool {
+        let is_sign = |c: char| !c.is_alphanumeric() && c != '_';
+        let after = key.rsplit('"').next().unwrap_or_default();
+        after.chars().all(is_sign)
+            && !self.keys().is_empty()
+            && !self.keys().contains(key.trim_matches(is_sign))
+    }
+
+    /// Returns true if quotes inside the string have no partner, if brackets stay open, if values or
+    /// members stand between its quotes, or if it is an expression.
+    fn is_uneven(&self, string: OpenString, end: &StringEnd) -> bool {
+        let source = self.source();
+        let (lacks_quote, end) = (end.outcome == StringOutcome::QuoteMissing, end.text);
+        let quote = match string.quote {
+            Quote::Triple(byte) => Quote::Plain(byte),
+            quote => quote,
+        };
+        let (mut at, mut balance, mut escaped) = (string.start, 0, 0);
+        let mut quotes = Vec::new();
+        while at < end {
+            match source.bytes()[at] {
+                b'\\' => {
+                    escaped += usize::from(source.byte(at + 1) == b'"');
+                    at += 1;
+                }
+                b'{' | b'[' => balance += 1,
+                b'}' | b']' => balance -= 1,
+                _ => {
+                    let width = source.closing_width(at, quote);
+                    if width > 0 && !source.is_apostrophe(at, width) {
+                        quotes.push((at, at + width));
+                    }
+                }
+            }
+            at += 1;
+        }
+        // `"a}, "key":` and `""a";, "key":`: the bracket, or the first quote, may not be text.
+        let is_first = |pair: &(usize, usize)| pair.0 == string.start;
+        balance > 0
+            || lacks_quote && (balance < 0 || quotes.first().is_some_and(is_first))
+            || quotes.len() % 2 == 1
+            || quote == Quote::Plain(b'"') && escaped % 2 == 1
+            || quotes
+                .chunks_exact(2)
+                .any(|pair| self.parts_values(string.start, pair[0], pair[1]))
+            || has_members(source, &quotes)
+            || is_expression(source, string.start, &quotes)
+    }
+
+    /// Returns true for `"a"#, "b"`, `"a", =key": 5` and `"a, "key" 5`: the two quotes end one value and
+    /// open another, or stand around a key.
+    fn parts_values(&self, start: usize, first: (usize, usize), second: (usize, usize)) -> bool {
+        let source = self.source();
+        let between = source.as_str().get(first.1..second.0);
+        let between = between.unwrap_or_default().trim();
+        let name = between.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        if name.is_empty() {
+            return !between.is_empty() && !opens_inside(source, start, first.0);
+        }
+        let has_colon = source.byte(source.skip_space(second.1)) == b':';
+        let is_declared = self.keys().contains(name);
+        let before = source.bytes()[start..first.0].trim_ascii_end();
+        between.starts_with(',')
+            && (is_declared || has_colon && !name.contains(char::is_whitespace))
+            || between == name && is_declared && !has_colon && before.ends_with(b",")
     }
 
     /// Returns true if the text has fields to be filled in: `${name}` in backticks.
@@ -160,35 +233,6 @@ pub(super) fn has_escape_in_call(text: &str) -> bool {
     })
 }
 
-/// Returns true if quotes inside the string have no partner, if brackets stay open, if members stand
-/// between its quotes, or if it is an expression.
-fn is_uneven(source: SourceText<'_>, string: OpenString, end: usize) -> bool {
-    let quote = match string.quote {
-        Quote::Triple(byte) => Quote::Plain(byte),
-        quote => quote,
-    };
-    let (mut at, mut balance) = (string.start, 0);
-    let mut quotes = Vec::new();
-    while at < end {
-        match source.bytes()[at] {
-            b'\\' => at += 1,
-            b'{' | b'[' => balance += 1,
-            b'}' | b']' => balance -= 1,
-            _ => {
-                let width = source.closing_width(at, quote);
-                if width > 0 && !source.is_apostrophe(at, width) {
-                    quotes.push((at, at + width));
-                }
-            }
-        }
-        at += 1;
-    }
-    balance > 0
-        || quotes.len() % 2 == 1
-        || has_members(source, &quotes)
-        || is_expression(source, string.start, &quotes)
-}
-
 /// Returns true for `"a", b 5, c: "d"`: the first of two quotes ends a value, and the second opens
 /// that of a key without quotes.
 fn has_members(source: SourceText<'_>, quotes: &[(usize, usize)]) -> bool {
@@ -209,13 +253,34 @@ fn is_expression(source: SourceText<'_>, start: usize, quotes: &[(usize, usize)]
     let is_operand = |byte: u8| byte.is_ascii_alphanumeric() || b"_.,()[]$".contains(&byte);
     !quotes.is_empty()
         && quotes.chunks_exact(2).all(|pair| {
-            let before = source.byte(pair[0].0.wrapping_sub(1));
-            let opens_inside = pair[0].0 > start
-                && (before.is_ascii_whitespace() || b"([{=,:<>".contains(&before));
             let between = source.bytes().get(pair[0].1..pair[1].0).unwrap_or_default();
             let ends = between.first().zip(between.last());
-            !opens_inside
+            !opens_inside(source, start, pair[0].0)
                 && ends.is_some_and(|(head, tail)| is_operator(*head) && is_operator(*tail))
                 && between.iter().all(|b| is_operator(*b) || is_operand(*b))
         })
+}
+
+/// Returns true if what stands before the quote at `at` shows that it opens something, as in `f("x`.
+fn opens_inside(source: SourceText<'_>, start: usize, at: usize) -> bool {
+    let before = source.byte(at.wrapping_sub(1));
+    at > start && (before.is_ascii_whitespace() || b"([{=,:<>".contains(&before))
+}
+
+/// Returns true for `what?\`, whose last backslash may have been meant for the quote after it. The
+/// root of a drive ends in one, and so does a path whose other backslashes are text.
+fn has_only_last_backslash(text: &str) -> bool {
+    let Some(before) = text.strip_suffix('\\').map(str::as_bytes) else {
+        return false;
+    };
+    let mut at = 0;
+    while let Some(n) = before[at..].iter().position(|b| *b == b'\\') {
+        let next = before.get(at + n + 1);
+        if next.is_none_or(|next| !b"\"\\/bfnrtu".contains(next)) {
+            return false;
+        }
+        at += n + 2;
+    }
+    let is_path = matches!(before, [drive, b':', b'\\', next, ..] if drive.is_ascii_alphabetic() && *next != b'\\');
+    !is_path && !before.ends_with(b":")
 }

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::containers::Opener;
+use super::findings::Ambiguity;
 use super::parser::{Parser, ParserState};
 use super::rules;
 use crate::parse::{Cut, CutKind};
 use crate::rule::RuleId;
-use crate::tree::Kind;
+use crate::tree::{Kind, Pointer};
 
 /// Returns true for the rules that decide where a value ends by what follows it.
 pub(super) fn is_unsure_end(rule: RuleId) -> bool {
@@ -49,7 +50,12 @@ impl Parser<'_> {
             if index == 0 && self.containers().len() > 1 {
                 // `{"tags": ["a"}`: a member may have been meant to follow a bracket of the wrong
                 // kind.
-                self.note_cut(CutKind::Brackets);
+                let place = self.place();
+                let place = place
+                    .split_last()
+                    .map_or(Pointer::root(), |(around, _)| around);
+                let cause = Ambiguity::new(rules::MISSING_BRACKET, place, span);
+                self.note_cut(CutKind::Brackets, Some(cause));
             }
             while self.containers().len() > index + 1 {
                 self.note_missing_closer(start);
@@ -200,7 +206,7 @@ impl Parser<'_> {
         // Members without braces end where the text, its fence or its tag does.
         let ended = self.containers().is_braceless() && self.at() < self.source().len();
         if !ended || kind == CutKind::Inside {
-            self.note_cut(kind);
+            self.note_cut(kind, None);
         }
         self.drop_lone_key();
         let at = self.at();
@@ -222,7 +228,7 @@ impl Parser<'_> {
         ParserState::Done
     }
 
-    fn note_cut(&mut self, kind: CutKind) {
+    fn note_cut(&mut self, kind: CutKind, because: Option<Ambiguity>) {
         let mut pointer = self.place();
         if kind == CutKind::Brackets
             && let Some((container, _)) = pointer.split_last()
@@ -234,7 +240,7 @@ impl Parser<'_> {
             kind,
             at: self.at(),
             root: self.roots().ids.len(),
-            because: None,
+            because,
         };
         self.findings_mut().add_cut(cut);
     }

@@ -181,7 +181,7 @@ impl OpenContainers {
                 break;
             }
             left = outer;
-            at = source.skip_space(at + 1);
+            at = source.skip_written_space(at + 1);
         }
         ClosersAhead {
             end: at,

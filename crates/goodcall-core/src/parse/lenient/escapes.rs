@@ -244,7 +244,7 @@ impl BackslashStyle {
     }
 }
 
-/// The part of a text around a backslash, between blanks and quotes.
+/// The part of a text around a backslash, between blanks and quotes, escaped ones included.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     end: usize,
@@ -281,11 +281,13 @@ impl Word {
                 at += 1;
                 continue;
             }
+            if bytes.get(at + 1) == Some(&b'"') {
+                break;
+            }
             word.has_text |= !starts_escape(text, at + 1);
             word.has_other_escape |= matches!(bytes.get(at + 1), Some(b'b' | b'f' | b't'));
             word.drives += usize::from(follows_drive(&bytes[start..at]));
             word.has_other_separator |= is_escaped_separator(&bytes[start..], at - start);
-            // An escaped quote is part of the word.
             at += 2;
         }
         word.end = at.min(bytes.len());
@@ -444,6 +446,10 @@ fn decode_one(
         }
         return 1;
     };
+    if text[..slash].ends_with('\\') && !starts_escape(text, slash + 1) {
+        // `C:\\\src`: one backslash, or two.
+        extend(&mut found.unclear, slash..slash + 1);
+    }
     let is_foreign = foreign(rest).is_some();
     let is_kept =
         context.is_path(rest) || style.has_text && (matches!(next, 'b' | 'f' | 'v') || is_foreign);

@@ -115,7 +115,7 @@ impl Findings {
             } else {
                 cut.kind
             },
-            because: self.cut_cause,
+            because: self.cut_cause.or(cut.because),
             ..cut
         });
         (cut, self.ambiguity)

@@ -156,7 +156,7 @@ impl Parser<'_> {
 
     fn comma_fit(&self, comma: usize, role: StringRole) -> QuoteFit {
         let source = self.source();
-        let next = source.skip_space(comma + source.comma_width(comma).max(1));
+        let next = source.skip_written_space(comma + source.comma_width(comma).max(1));
         let Some(byte) = source.bytes().get(next).copied() else {
             return QuoteFit::Yes;
         };

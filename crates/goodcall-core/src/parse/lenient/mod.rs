@@ -181,7 +181,8 @@ fn read_plain<'a>(
         let place = format!("/{}{}", cut.root.min(values - 1), cut.pointer);
         cut.pointer = Pointer::parse(&place).expect("an index before a pointer is a pointer");
     }
-    if let Some(cut) = cut.as_mut().filter(|cut| cut.because.is_none())
+    let is_known = |cut: &Cut| cut.because.is_some() && cut.kind == CutKind::Inside;
+    if let Some(cut) = cut.as_mut().filter(|cut| !is_known(cut))
         && let Some(at) = brackets::surplus_bracket(text)
     {
         let cause = Ambiguity::new(rules::EXTRA_BRACKET, Pointer::root(), at..at + 1);

@@ -233,6 +233,9 @@ pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Rul
     if body.is_empty() {
         return Some((String::new(), None));
     }
+    if body.starts_with(['+', '-']) {
+        return None;
+    }
     // `1_000`, as programs write it; any other underscore makes it text.
     let joins = |part: fn(&u8) -> bool| {
         let bytes = body.as_bytes();

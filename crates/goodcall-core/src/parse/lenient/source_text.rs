@@ -318,29 +318,51 @@ impl SourceText<'_> {
         }
     }
 
-    /// Returns true if two quotes end the string before its line does.
+    /// Returns true if two quotes end the string before its line does. The first may not be escaped.
     pub(super) fn has_doubled_quote(&self, start: usize, quote: u8) -> bool {
         let pairs = self.bytes()[start..].windows(2);
         let mut line = pairs.take_while(|pair| pair[0] != b'\n');
-        line.any(|pair| pair == [quote; 2])
+        let found = line.position(|pair| pair == [quote; 2]);
+        found.is_some_and(|n| n == 0 || self.byte(start + n - 1) != b'\\')
     }
 
     /// Returns true for a quote that belongs to no pair: one between two letters, or the inch mark
-    /// of `24" wide`.
+    /// of `24" wide`. In `10:00"-11:00` it may be the end of one of two texts.
     pub(super) fn is_apostrophe(&self, at: usize, width: usize) -> bool {
         let is_letter = |at: usize| self.byte(at).is_ascii_alphanumeric();
         if self.byte(at) != b'"' {
             // `a”b`: a double quote between letters ends something.
             let is_double = self.typographic_quote(at) == Some(Quote::Smart);
-            return !is_double && is_letter(at + width) && is_letter(at.wrapping_sub(1));
+            let before = self
+                .as_str()
+                .get(..at)
+                .and_then(|text| text.chars().next_back());
+            let after = self.from(at + width).chars().next();
+            return !is_double
+                && before
+                    .zip(after)
+                    .is_some_and(|(a, b)| elides(a) && elides(b));
         }
-        let after_digit = self.byte(at.wrapping_sub(1)).is_ascii_digit();
         let more = match self.byte(at + 1) {
             b' ' => is_letter(at + 2) || self.byte(at + 2) == b'(',
-            byte => byte.is_ascii_alphabetic() || byte == b'-',
+            b'-' => self.byte(at + 2).is_ascii_alphabetic(),
+            byte => byte.is_ascii_alphabetic(),
         };
-        after_digit && more
+        more && self.ends_length(at)
     }
+
+    /// Returns true if a number stands before this place that is not the end of a time (`10:00`).
+    fn ends_length(&self, at: usize) -> bool {
+        let digit = |back: usize| self.byte(at.wrapping_sub(back)).is_ascii_digit();
+        let is_time = digit(2) && self.byte(at.wrapping_sub(3)) == b':' && digit(4);
+        digit(1) && !is_time
+    }
+}
+
+/// Returns true for a letter or a digit beside which an apostrophe may stand. Chinese, Japanese and
+/// Korean have none.
+fn elides(c: char) -> bool {
+    c.is_alphanumeric() && c < '\u{2e80}'
 }
 
 /// Keys.

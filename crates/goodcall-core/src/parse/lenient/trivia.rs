@@ -1,8 +1,10 @@
 //! What may stand between tokens: white space, comments, ellipses, unusual spaces.
 
+use super::numbers::is_number;
 use super::parser::Parser;
 use super::rules::{self, RuleRef};
 use super::source_text::SourceText;
+use super::words::literal;
 
 impl Parser<'_> {
     /// Skips to the next token. Returns true if a line ended on the way.
@@ -63,6 +65,7 @@ impl Parser<'_> {
         let follows = is_comment && !newline;
         if follows && (self.may_end_last_string(start, end) || self.may_hold_value(start, end))
             || is_comment && self.expects_value() && self.may_be_value(start, end)
+            || follows && self.in_array() && self.is_scalar(start, end)
             || rule == rules::ELLIPSIS && self.has_element_after(end)
         {
             self.note_ambiguous(rule, start..end);
@@ -114,6 +117,19 @@ impl Parser<'_> {
         is_glued
             || is_quotient && starts_with_digit
             || pieces.any(|piece| piece.starts_with(['"', '{', '[']))
+    }
+
+    /// Returns true for `# 4` and `// "b",`: the comment is a whole value, which may be an element.
+    fn is_scalar(&self, start: usize, end: usize) -> bool {
+        let comment = self.source().as_str()[start..end].trim_start_matches(['#', '/', '-']);
+        let value = comment.trim().trim_end_matches(',');
+        let inner = value
+            .strip_prefix('"')
+            .and_then(|text| text.strip_suffix('"'));
+        self.expects_value()
+            && (is_number(value)
+                || literal(value).is_some()
+                || inner.is_some_and(|text| !text.contains('"')))
     }
 
     /// Returns true if the next token should be a value.

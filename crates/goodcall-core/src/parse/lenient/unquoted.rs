@@ -87,6 +87,7 @@ impl Parser<'_> {
                 _ => rules::UNQUOTED_STRING,
             };
             let is_unknown = is_expression(text)
+                || is_damaged(text)
                 || self.continues_in_quotes(text, bare.text)
                 || self.holds_member(text);
             if is_unknown && end < source.len() {
@@ -419,4 +420,17 @@ fn is_arithmetic(text: &str) -> bool {
         b.is_ascii_digit() || is_operator(b) || matches!(b, b'-' | b'.' | b' ' | b'(' | b')')
     };
     text.bytes().all(is_part) && text.bytes().skip(1).any(is_operator)
+}
+
+/// Returns true for `>"text"` and `\ [1]`, whose quotes and brackets follow a sign that belongs to
+/// nothing, for brackets, quotes and backslashes alone, and for the start of a literal, as `nul`.
+fn is_damaged(text: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let word = text.find(is_word).unwrap_or(text.len());
+    let sign = text.find(['"', '\'', '`', '\\', '[', ']', '{', '}']);
+    let literals = ["true", "false", "null"];
+    let is_part =
+        |whole: &&str| text.len() > 2 && text.len() < whole.len() && whole.starts_with(text);
+    let is_inside = text[..word].contains(['"', '\'', '`', '[', '{']);
+    is_inside || word == text.len() && sign.is_some() || literals.iter().any(is_part)
 }
