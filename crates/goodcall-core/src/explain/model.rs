@@ -464,11 +464,13 @@ fn complaint(code: IssueKind, issue: &Issue, short: &str, expected: &str) -> Str
     }
 }
 
-/// States the allowed values, and names the nearest.
+/// States the allowed values, and names the nearest. If none is near, a model that is only told of the
+/// list takes its first value; one that is asked for the meaning does not.
 fn one_of(issue: &Issue, short: &str) -> String {
     let allowed = &issue.expected.allowed;
     let nearest = match &issue.nearest {
         Some(nearest) if allowed.len() > 1 => format!(" (nearest: {nearest})"),
+        None if short.starts_with('"') => "; if one of them means the same, use that".to_owned(),
         _ => String::new(),
     };
     match allowed.as_slice() {

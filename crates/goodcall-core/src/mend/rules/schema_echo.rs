@@ -85,8 +85,8 @@ fn value<'s>(site: &Site<'s>) -> Option<Node<'s>> {
         let is_echo = node.len() == 2 && TYPES.contains(&node.get("type")?.as_str()?);
         let described = || {
             let value = node.get("description")?;
-            let sent = value.as_str().unwrap_or_default();
-            (!describes(sent, &key, declared)).then_some(value)
+            let is_description = |sent| describes(sent, &key, declared);
+            (!value.as_str().is_some_and(is_description)).then_some(value)
         };
         node.get("value").or_else(described).filter(|_| is_echo)
     };

@@ -261,7 +261,7 @@ fn is_expression(source: SourceText<'_>, start: usize, quotes: &[(usize, usize)]
         })
 }
 
-/// Returns true if what stands before the quote at `at` shows that it opens something, as in `f("x`.
+/// Returns true if the character before the quote at `at` shows that it opens something: `f("x`.
 fn opens_inside(source: SourceText<'_>, start: usize, at: usize) -> bool {
     let before = source.byte(at.wrapping_sub(1));
     at > start && (before.is_ascii_whitespace() || b"([{=,:<>".contains(&before))

@@ -233,9 +233,6 @@ pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Rul
     if body.is_empty() {
         return Some((String::new(), None));
     }
-    if body.starts_with(['+', '-']) {
-        return None;
-    }
     // `1_000`, as programs write it; any other underscore makes it text.
     let joins = |part: fn(&u8) -> bool| {
         let bytes = body.as_bytes();
@@ -249,7 +246,7 @@ pub(super) fn normalise(token: &str, at_end: bool) -> Option<(String, Option<Rul
             return joined.then_some((format!("{sign}{value}"), Some(rules::RADIX)));
         }
     }
-    if body == "Infinity" || body == "inf" {
+    if body == "Infinity" || body == "inf" || body.starts_with('-') {
         return None;
     }
     let grouped = body.contains(',');

@@ -115,7 +115,8 @@ fn unwrap(value: &mut Value, rest: &str) -> Option<()> {
 /// Returns the simplest value that a statement allows.
 fn stated_value(stated: &str) -> Option<Value> {
     if let Some((_, values)) = stated.split_once(" is not one of ") {
-        return make(values.split(" (nearest").next()?);
+        let values = values.split(" (nearest").next()?;
+        return make(values.split("; if one").next()?);
     }
     if let Some((_, value)) = stated.split_once(", it must be ") {
         let number = value
