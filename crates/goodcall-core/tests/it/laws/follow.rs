@@ -22,6 +22,11 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
             }
             // One of several names, and the model chooses.
             "rename" if rest.ends_with(", whichever you mean") => return None,
+            // Another line asks for the missing member.
+            "rename" if rest.ends_with(" if both mean the same, or remove it") => {
+                let (key, _) = rest.split_once(" to ")?;
+                take(&mut value, &path(key))?;
+            }
             // One of several members, and the model chooses.
             "keep" => return None,
             "replace" => {
