@@ -107,18 +107,28 @@ pub(crate) fn complaint(result: &RecordedResult<'_>) -> Option<(ResultComplaint,
     result.is_error.then_some((ResultComplaint::Failed, None))
 }
 
-/// The parameter that a complaint names, as a JSON Pointer.
+/// The parameter that a complaint names: `edits.0.path`.
 fn named_parameter(text: &str) -> Option<String> {
-    static NAMED: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    static NAMED: LazyLock<[Regex; 5]> = LazyLock::new(|| {
         [
             r#"(?i)(?:parameter|property|field|argument|key)s?:?\s+[`'"]([A-Za-z_][\w.-]{0,63})[`'"]"#,
             r#"[`'"]([A-Za-z_][\w.-]{0,63})[`'"]\s+(?:is\s+)?(?:missing|required|a required|unexpected)"#,
-            r#"(?m)^\s*([A-Za-z_]\w{0,63}):\s+(?:Required|Field required|Expected|Invalid)"#,
+            r#"(?m)(?:^|: )\s*([A-Za-z_]\w{0,63}):\s+(?:Required|Field required|Expected|Invalid)"#,
+            // Pydantic: the place on a line of its own, and the complaint below it.
+            r#"(?m)^([A-Za-z_][\w.-]{0,63})\r?\n\s+(?:Input should|Field required|Missing required|Unexpected keyword|Extra inputs)"#,
+            // Zod: a list of issues in JSON.
+            r#""path":\s*\[([\s\w",.-]{1,200})\]"#,
         ]
         .map(|pattern| Regex::new(pattern).expect("the patterns are constant"))
     });
-    let name = NAMED.iter().find_map(|named| named.captures(text)?.get(1));
-    name.map(|name| format!("/{}", name.as_str().replace('.', "/")))
+    let name = NAMED
+        .iter()
+        .find_map(|named| named.captures(text)?.get(1))?;
+    let steps = name.as_str().split(',').map(|step| {
+        let step = step.trim();
+        step.trim_matches('"')
+    });
+    Some(steps.collect::<Vec<_>>().join("."))
 }
 
 #[cfg(test)]
@@ -134,24 +144,32 @@ mod tests {
         for (text, field) in [
             (
                 "<tool_use_error>InputValidationError: Read failed due to the following issue:\nThe required parameter `file_path` is missing</tool_use_error>",
-                Some("/file_path"),
+                Some("file_path"),
             ),
             (
                 "failed to parse function arguments: missing field `command` at line 1 column 2",
-                Some("/command"),
+                Some("command"),
             ),
             (
-                "1 validation error for call\nlimit\n  Input should be a valid integer",
-                None,
+                "1 validation error for call[read]\nedits.0.path\n  Input should be a valid string",
+                Some("edits.0.path"),
             ),
             (
                 "MCP error -32602: Invalid arguments for tool read: path: Required",
+                Some("path"),
+            ),
+            (
+                "MCP error -32602: Invalid arguments for tool edit: [\n  {\n    \"code\": \"invalid_type\",\n    \"expected\": \"array\",\n    \"path\": [\n      \"edits\",\n      0,\n      \"path\"\n    ]\n  }\n]",
+                Some("edits.0.path"),
+            ),
+            (
+                "MCP error -32602: Invalid arguments for tool edit: [{\"code\": \"invalid_type\", \"path\": []}]",
                 None,
             ),
-            ("'path' is a required property", Some("/path")),
+            ("'path' is a required property", Some("path")),
             (
                 "Error: invalid value for parameter `priority`",
-                Some("/priority"),
+                Some("priority"),
             ),
         ] {
             let (complaint, named) = read(text, true).unwrap();

@@ -282,6 +282,31 @@ fn control_characters_do_not_reach_the_terminal() {
 }
 
 #[test]
+fn summary_of_calls_without_definitions_shows_what_their_results_say() {
+    let folder = folder("audit-without-definitions");
+    let line = r#"{"tool": "read", "raw": "{\"file\": 1}", "result": "Error: invalid arguments: path: Required", "is_error": true}"#;
+    fs::write(folder.join("a.jsonl"), line).unwrap();
+    let text = String::from_utf8(run(&folder, &["audit", "a.jsonl"]).stdout).unwrap();
+    let row = text.lines().find(|line| line.starts_with("worst tools"));
+    let titles: Vec<_> = row.unwrap().split_whitespace().skip(2).collect();
+    assert_eq!(
+        titles,
+        ["calls", "no", "tools", "said", "invalid"],
+        "{text}"
+    );
+    assert!(text.contains("read path: said_invalid"), "{text}");
+    assert!(
+        text.contains("hand in the tools (`--tools`, `--mcp`)"),
+        "{text}"
+    );
+    assert!(!text.contains("`safe` saves"), "{text}");
+    let words = ["audit", "a.jsonl", "--tools", "tools.json"];
+    let text = String::from_utf8(run(&folder, &words).stdout).unwrap();
+    assert!(!text.contains("hand in the tools"), "{text}");
+    assert!(text.contains("`safe` saves"), "{text}");
+}
+
+#[test]
 fn arguments_are_hidden_unless_asked_for_and_secrets_always() {
     let folder = folder("audit-secrets");
     let line = r#"{"tool": "read", "raw": "{\"lines\": \"open sesame\", \"api_key\": \"sk-proj-abcdefghijklmnopqr\"}"}"#;

@@ -293,7 +293,7 @@ impl Aggregate {
             classes.push(BorrowedClass {
                 outcome: FailureOutcome::Result,
                 code: complaint.name(),
-                field: field.unwrap_or_default().into(),
+                field: field::from_dotted(&field.unwrap_or_default()).into(),
             });
         }
         if let Some(time) = turn.time {

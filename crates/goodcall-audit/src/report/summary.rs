@@ -6,18 +6,31 @@ use std::fmt::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::{AuditReport, ReportFailure, ReportRow};
-use crate::aggregate::FailureOutcome;
+use crate::aggregate::{CallCounts, FailureOutcome};
 
 /// Rows of each table.
 const ROWS: usize = 6;
 /// The widest name.
 const NAME_CHARS: usize = 40;
 
+const PLAIN: Style = Style::new();
 const HEAD: Style = Style::new().bold();
 const SOFT: Style = Style::new().dimmed();
 const GOOD: Style = AnsiColor::Green.on_default();
 const MENDED: Style = AnsiColor::Yellow.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
+
+/// A column of counts: title, style, and the count of a row.
+type CountColumn = (&'static str, Style, fn(&CallCounts) -> u64);
+const COLUMNS: [CountColumn; 7] = [
+    ("calls", PLAIN, |counts| counts.calls),
+    ("bad", BAD, |counts| counts.bad),
+    ("mended", MENDED, |counts| counts.mended),
+    ("good", PLAIN, |counts| counts.good),
+    ("no tools", PLAIN, |counts| counts.without_tools),
+    ("broken", BAD, |counts| counts.broken),
+    ("said invalid", BAD, |counts| counts.said_invalid),
+];
 
 pub(super) fn write(report: &AuditReport) -> String {
     let mut out = String::new();
@@ -116,28 +129,32 @@ fn totals(out: &mut String, report: &AuditReport) -> fmt::Result {
         part(MENDED, "mended", counts.mended),
         part(BAD, "bad", counts.bad),
     ];
-    line(out, "judged", totals.judged, &verdicts.concat())?;
-    let mut said = Vec::new();
-    if counts.broken > 0 {
-        said.push(format!(
-            "{} not one whole JSON object",
-            number(counts.broken)
-        ));
-    }
-    let said_of_them = counts.said_invalid;
-    if said_of_them > 0 {
-        said.push(format!(
-            "{} of all results say that the call was invalid",
-            number(said_of_them)
-        ));
-    }
-    let said = if said.is_empty() {
-        String::new()
-    } else {
-        format!("   {}", said.join(", "))
+    let verdicts = match totals.judged {
+        0 => String::new(),
+        _ => verdicts.concat(),
     };
-    line(out, "without tools", counts.without_tools, &said)?;
+    line(out, "judged", totals.judged, &verdicts)?;
+    let broken = match counts.broken {
+        0 => String::new(),
+        broken => format!(
+            "   {BAD}broken{BAD:#} {} (not one whole JSON object)",
+            number(broken)
+        ),
+    };
+    line(out, "without tools", counts.without_tools, &broken)?;
     line(out, "unreadable", totals.unreadable, "")?;
+    if counts.said_invalid > 0 {
+        let said = "   results that say so, whatever the verdict";
+        line(out, "said invalid", counts.said_invalid, said)?;
+    }
+    if counts.without_tools > 0 {
+        let note = "hand in the tools (`--tools`, `--mcp`) to have them judged";
+        writeln!(
+            out,
+            "  {SOFT}{} without a definition: {note}{SOFT:#}",
+            plural(counts.without_tools, "call")
+        )?;
+    }
     if counts.text_lost > 0 {
         let note = "the recording has parsed values: mistakes in the text itself are lost";
         writeln!(
@@ -175,36 +192,33 @@ fn rows(out: &mut String, title: &str, rows: &[ReportRow]) -> fmt::Result {
     if rows.is_empty() {
         return Ok(());
     }
-    let width = rows
-        .iter()
-        .take(ROWS)
-        .map(|row| named(&row.name).chars().count())
-        .max();
-    let width = width.unwrap_or(0).max(title.len() - 2);
-    writeln!(
-        out,
-        "\n{HEAD}{title:<width$}{HEAD:#}  {:>10}{:>10}{:>10}{:>10}{:>12}",
-        "calls",
-        "bad",
-        "mended",
-        "good",
-        "no tools",
-        width = width + 2,
-    )?;
-    for row in rows.iter().take(ROWS) {
-        let counts = &row.counts;
-        writeln!(
-            out,
-            "  {:<width$}  {:>10}{BAD}{:>10}{BAD:#}{MENDED}{:>10}{MENDED:#}{:>10}{:>12}",
-            named(&row.name),
-            number(counts.calls),
-            number(counts.bad),
-            number(counts.mended),
-            number(counts.good),
-            number(counts.without_tools),
-        )?;
+    let shown = &rows[..rows.len().min(ROWS)];
+    let names = shown.iter().map(|row| named(&row.name).chars().count());
+    let width = names.max().unwrap_or(0).max(title.len() - 2);
+    // A column of zeros tells nothing.
+    let columns: Vec<_> = COLUMNS
+        .into_iter()
+        .filter(|(_, _, count)| shown.iter().any(|row| count(&row.counts) > 0))
+        .collect();
+    write!(out, "\n{HEAD}{title:<width$}{HEAD:#}  ", width = width + 2)?;
+    for (title, _, _) in &columns {
+        write!(out, "{title:>width$}", width = column_width(title))?;
+    }
+    writeln!(out)?;
+    for row in shown {
+        write!(out, "  {:<width$}  ", named(&row.name))?;
+        for (title, style, count) in &columns {
+            let (count, width) = (number(count(&row.counts)), column_width(title));
+            write!(out, "{style}{count:>width$}{style:#}")?;
+        }
+        writeln!(out)?;
     }
     more(out, rows.len())
+}
+
+/// The width of a column of counts.
+fn column_width(title: &str) -> usize {
+    (title.len() + 2).max(10)
 }
 
 fn more(out: &mut String, count: usize) -> fmt::Result {
@@ -304,6 +318,14 @@ fn spent(out: &mut String, report: &AuditReport) -> fmt::Result {
     if turns.failed.turns == 0 {
         return Ok(());
     }
+    let saved = match report.totals.judged {
+        0 => String::new(),
+        _ => format!(
+            "; `safe` saves {}, `eager` {}",
+            number(turns.safe_saved.turns),
+            number(turns.eager_saved.turns)
+        ),
+    };
     let tokens = match turns.counted {
         0 => String::new(),
         _ => format!(
@@ -314,11 +336,9 @@ fn spent(out: &mut String, report: &AuditReport) -> fmt::Result {
     };
     writeln!(
         out,
-        "\n{HEAD}spent on failures{HEAD:#} {} of {}{tokens}; `safe` saves {}, `eager` {}",
+        "\n{HEAD}spent on failures{HEAD:#} {} of {}{tokens}{saved}",
         plural(turns.failed.turns, "round trip"),
         number(turns.all.turns),
-        number(turns.safe_saved.turns),
-        number(turns.eager_saved.turns),
     )
 }
 
