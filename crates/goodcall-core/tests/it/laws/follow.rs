@@ -16,17 +16,12 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
                     take(&mut value, &path(key))?;
                 }
             }
-            // The name may mean something else, so the member is removed.
+            // The name may mean something else, and another line asks for the missing member.
             "rename" if rest.ends_with(" if both mean the same, or remove it") => {
                 take(&mut value, &path(rest.split_once(" to ")?.0))?;
             }
             // One of several names, and the model chooses.
             "rename" if rest.ends_with(", whichever you mean") => return None,
-            // Another line asks for the missing member.
-            "rename" if rest.ends_with(" if both mean the same, or remove it") => {
-                let (key, _) = rest.split_once(" to ")?;
-                take(&mut value, &path(key))?;
-            }
             // One of several members, and the model chooses.
             "keep" => return None,
             "replace" => {
