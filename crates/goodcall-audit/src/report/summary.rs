@@ -147,21 +147,18 @@ fn totals(out: &mut String, report: &AuditReport) -> fmt::Result {
         let said = "   results that say so, whatever the verdict";
         line(out, "said invalid", counts.said_invalid, said)?;
     }
-    if counts.without_tools > 0 {
-        let note = "hand in the tools (`--tools`, `--mcp`) to have them judged";
-        writeln!(
-            out,
-            "  {SOFT}{} without a definition: {note}{SOFT:#}",
-            plural(counts.without_tools, "call")
-        )?;
-    }
-    if counts.text_lost > 0 {
-        let note = "the recording has parsed values: mistakes in the text itself are lost";
-        writeln!(
-            out,
-            "  {SOFT}{}: {note}{SOFT:#}",
-            plural(counts.text_lost, "call")
-        )?;
+    let notes = [
+        (
+            counts.without_tools,
+            " without a definition: hand in the tools (`--tools`, `--mcp`) to have them judged",
+        ),
+        (
+            counts.text_lost,
+            ": the recording has parsed values: mistakes in the text itself are lost",
+        ),
+    ];
+    for (count, note) in notes.into_iter().filter(|(count, _)| *count > 0) {
+        writeln!(out, "  {SOFT}{}{note}{SOFT:#}", plural(count, "call"))?;
     }
     Ok(())
 }
