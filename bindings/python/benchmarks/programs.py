@@ -61,6 +61,10 @@ def msgspec_struct(calls: list[Sample]) -> Run:
     return applied(calls, lambda schema: msgspec.json.Decoder(types.Msgspec(schema).of(schema)).decode)
 
 
+def msgspec_dict(calls: list[Sample]) -> Run:
+    return applied(calls, lambda schema: msgspec.json.Decoder().decode)
+
+
 def pydantic_model(calls: list[Sample]) -> Run:
     types = peers()
     return applied(calls, lambda schema: pydantic.TypeAdapter(types.Pydantic(schema).of(schema)).validate_json)
@@ -111,6 +115,7 @@ VALID: dict[str, Callable[[list[Sample]], Run]] = {
     GOODCALL: goodcall_arguments,
     "goodcall, `check(name, raw).kind`": goodcall_verdict,
     MSGSPEC: msgspec_struct,
+    "msgspec, `decode` into a dict, not validated": msgspec_dict,
     PYDANTIC: pydantic_model,
     "json.loads + jsonschema-rs, `validate`": loads_and_jsonschema,
     "json.loads, not validated": loads,

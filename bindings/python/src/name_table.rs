@@ -51,14 +51,14 @@ impl<T> NameTable<T> {
         self.len
     }
 
-    #[inline]
-    pub(crate) fn get(&self, name: &str) -> Option<&T> {
+    #[inline(always)]
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&T> {
         let most = self.slots.len() - 1;
-        let ends = Ends::of(name.as_bytes());
+        let ends = Ends::of(name);
         let mut slot = ends.hash();
         loop {
             let entry = self.slots.get(slot & most)?.as_ref()?;
-            if entry.ends == ends && (ends.are_all() || *entry.name == *name) {
+            if entry.ends == ends && (ends.are_all() || entry.name.as_bytes() == name) {
                 return Some(&entry.value);
             }
             slot += 1;
@@ -100,8 +100,7 @@ impl Ends {
 
     #[inline(always)]
     fn hash(self) -> usize {
-        let head = (self.head ^ self.len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let tail = self.tail.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-        ((head ^ tail) >> 40) as usize
+        let ends = self.head ^ self.tail.rotate_left(23) ^ self.len as u64;
+        (ends.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize
     }
 }

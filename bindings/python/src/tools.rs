@@ -12,7 +12,7 @@ use pyo3::types::{PyString, PyType};
 use crate::errors::{INPUT, TOOLS, contained, schema_error};
 use crate::name_table::NameTable;
 use crate::settings;
-use crate::values::{self, Builder, Keys, Text};
+use crate::values::{self, Builder, Strings, Text};
 use crate::verdict::Verdict;
 
 /// Arguments of at least this many bytes are judged without the interpreter's lock. Releasing it and
@@ -31,9 +31,10 @@ pub(crate) struct Tools {
 /// What a check needs of one tool.
 struct Entry {
     schema: Schema,
-    policy: Policy,
+    /// `None` for the default policy, which a gate has without being given it.
+    policy: Option<Policy>,
     name: Py<PyString>,
-    keys: Keys,
+    strings: Strings,
 }
 
 /// The arguments of a call as Python hands them in.
@@ -57,17 +58,28 @@ impl Entry {
         let schema = schema.map_err(|error| schema_error(py, error))?.clone();
         let name = tool.name.as_str();
         let tree = Tree::parse(&tool.parameters).ok();
-        let keys = tree.map(|tree| values::keys_of(py, tree.root()));
+        let strings = tree.map(|tree| values::strings_of(py, tree.root()));
+        let policy = if tool.is_destructive() {
+            policies.for_destructive_tool(name)
+        } else {
+            policies.for_tool(name)
+        };
         Ok(Self {
             schema,
-            policy: if tool.is_destructive() {
-                policies.for_destructive_tool(name)
-            } else {
-                policies.for_tool(name)
-            },
+            policy: (policy != Policy::default()).then_some(policy),
             name: PyString::intern(py, name).unbind(),
-            keys: keys.unwrap_or_default(),
+            strings: strings.unwrap_or_default(),
         })
+    }
+
+    /// Returns what judges calls of this tool.
+    #[inline]
+    fn gate<'t>(&'t self, name: &'t str, stop: StopReason) -> Gate<'t> {
+        let gate = Gate::new(&self.schema).stop(stop).tool(name);
+        match &self.policy {
+            Some(policy) => gate.policy(policy.clone()),
+            None => gate,
+        }
     }
 
     fn judge<'a>(
@@ -78,8 +90,10 @@ impl Entry {
         stop: StopReason,
         policy: Option<Policy>,
     ) -> PyResult<goodcall_core::Verdict<'a>> {
-        let policy = policy.unwrap_or_else(|| self.policy.clone());
-        let gate = Gate::new(&self.schema).policy(policy).stop(stop).tool(name);
+        let mut gate = self.gate(name, stop);
+        if let Some(policy) = policy {
+            gate = gate.policy(policy);
+        }
         let judge = || match raw {
             Raw::Text(text) => gate.check(text),
             Raw::Bytes(bytes) => gate.check_bytes(bytes),
@@ -102,18 +116,17 @@ impl Tools {
 
     /// Which rules may mend calls of this tool.
     pub(crate) fn policy_of(&self, name: &str) -> Policy {
-        let entry = self.entries.get(name);
+        let entry = self.entries.get(name.as_bytes());
         entry.map_or_else(
             || self.policies.for_tool(name),
-            |entry| entry.policy.clone(),
+            |entry| entry.policy.clone().unwrap_or_default(),
         )
     }
 
     /// Returns what judges calls of the tool with exactly this name.
     pub(crate) fn gate<'t>(&'t self, name: &'t str, stop: StopReason) -> Option<Gate<'t>> {
-        let entry = self.entries.get(name)?;
-        let gate = Gate::new(&entry.schema).policy(entry.policy.clone());
-        Some(gate.stop(stop).tool(name))
+        let entry = self.entries.get(name.as_bytes())?;
+        Some(entry.gate(name, stop))
     }
 
     /// Judges a call that was read from a message or from text.
@@ -125,12 +138,12 @@ impl Tools {
         policy: Option<Policy>,
     ) -> PyResult<Verdict> {
         let policy = policy.unwrap_or_else(|| self.policy_of(&call.name));
-        let none = Keys::default();
-        let keys = self.entries.get(&call.name);
-        let keys = keys.map_or(&none, |entry| &entry.keys);
+        let none = Strings::default();
+        let strings = self.entries.get(call.name.as_bytes());
+        let strings = strings.map_or(&none, |entry| &entry.strings);
         let judged = contained(py, || py.detach(|| call.check(&self.tools, &policy, stop)))?;
         let name = PyString::new(py, &call.name).unbind();
-        Verdict::new(judged, name, None, &Builder::new(py, keys), self.style)
+        Verdict::new(judged, name, None, &Builder::new(py, strings), self.style)
     }
 }
 
@@ -182,13 +195,13 @@ impl Tools {
         let stop = settings::stop(py, stop)?;
         let policy = policy.map(|text| settings::policy(py, text)).transpose()?;
         let called = name.to_string_lossy();
-        let entry = self.entries.get(&called);
+        let entry = self.entries.get(called.as_bytes());
         if let Some(entry) = entry
             && let Ok(string) = arguments.cast::<PyString>()
             && let Ok(text) = string.to_str()
         {
             let verdict = entry.judge(py, &called, &Raw::Text(text), stop, policy)?;
-            let build = Builder::new(py, &entry.keys).source(string, text);
+            let build = Builder::new(py, &entry.strings).source(string, text);
             let name = entry.name.clone_ref(py);
             return Verdict::new(verdict, name, Some(arguments), &build, self.style);
         }
@@ -199,7 +212,7 @@ impl Tools {
             return self.judge(py, &call, stop, policy);
         };
         let verdict = entry.judge(py, &called, &Raw::Bytes(bytes.as_bytes()), stop, policy)?;
-        let build = Builder::new(py, &entry.keys);
+        let build = Builder::new(py, &entry.strings);
         let name = entry.name.clone_ref(py);
         Verdict::new(verdict, name, Some(bytes.as_any()), &build, self.style)
     }
@@ -254,7 +267,7 @@ impl Tools {
 
     fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
         let name = name.extract::<Text<'_>>();
-        name.is_ok_and(|name| self.entries.get(name.0).is_some())
+        name.is_ok_and(|name| self.entries.get(name.0.as_bytes()).is_some())
     }
 
     fn __repr__(&self) -> String {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use goodcall_core::{Issue, Kind, Node, Pointer, Tree};
+use goodcall_core::{Content, Elements, Issue, Kind, Members, Node, Pointer, Tree};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
@@ -14,46 +14,88 @@ use pyo3::{ffi, intern};
 use crate::errors::{INPUT, INTERNAL};
 use crate::name_table::NameTable;
 
-/// Most names that are kept for one tool.
-const MOST_KEYS: usize = 1024;
+/// Most strings that are kept for one tool.
+const MOST_STRINGS: usize = 1024;
 
-/// The names of properties in a schema, at any depth.
-pub(crate) type Keys = NameTable<Key>;
+/// The strings in a schema that calls repeat: names of properties, and values of `enum` and `const`.
+pub(crate) type Strings = NameTable<Known>;
 
-/// The name of a property.
-pub(crate) struct Key {
+/// A string in a schema.
+pub(crate) struct Known {
     /// Made once.
     string: Py<PyString>,
-    /// True if numbers there are integers, wherever a property of this name is declared.
+    hints: Hints,
+}
+
+/// What schemas say of the property with a name, wherever one is declared.
+#[derive(Clone, Copy, Default)]
+struct Hints {
+    /// Numbers there are integers.
     integers: bool,
+    /// Strings there may be listed in the schema.
+    listed: bool,
 }
 
-/// Returns the names in a schema.
-pub(crate) fn keys_of(py: Python<'_>, schema: Node<'_>) -> Keys {
-    let mut names = BTreeMap::new();
-    collect_names(schema, &mut names);
-    let keys = names.into_iter().map(|(name, integers)| {
-        let string = PyString::intern(py, name).unbind();
-        (name.into(), Key { string, integers })
+/// Returns the strings in a schema.
+pub(crate) fn strings_of(py: Python<'_>, schema: Node<'_>) -> Strings {
+    let mut found = BTreeMap::new();
+    collect_strings(schema, &mut found);
+    let strings = found.into_iter().map(|(text, hints)| {
+        let string = PyString::intern(py, text).unbind();
+        let hints = hints.unwrap_or_default();
+        (text.into(), Known { string, hints })
     });
-    keys.collect()
+    strings.collect()
 }
 
-/// Collects the keys of every `properties` below a node, each with whether it holds integers.
-fn collect_names<'n>(node: Node<'n>, names: &mut BTreeMap<&'n str, bool>) {
+/// Collects the strings at and below a schema. Hints are there for names of properties. Returns true if
+/// strings are listed in it.
+fn collect_strings<'n>(node: Node<'n>, found: &mut BTreeMap<&'n str, Option<Hints>>) -> bool {
+    let mut listed = false;
     for element in node.elements() {
-        collect_names(element, names);
+        listed |= collect_strings(element, found);
     }
     for (key, value) in node.members() {
-        if key == "properties" {
-            for (name, schema) in value.members() {
-                if names.len() < MOST_KEYS || names.contains_key(name) {
-                    *names.entry(name).or_insert(true) &= holds_integers(schema);
+        match key {
+            "properties" => {
+                for (name, schema) in value.members() {
+                    let below = collect_strings(schema, found);
+                    let hints = Hints {
+                        integers: holds_integers(schema),
+                        listed: below,
+                    };
+                    collect_string(name, Some(hints), found);
+                    listed |= below;
                 }
             }
+            "enum" | "const" => {
+                for text in value.elements().chain([value]).filter_map(Node::as_str) {
+                    collect_string(text, None, found);
+                    listed = true;
+                }
+            }
+            _ => listed |= collect_strings(value, found),
         }
-        collect_names(value, names);
     }
+    listed
+}
+
+fn collect_string<'n>(
+    text: &'n str,
+    hints: Option<Hints>,
+    found: &mut BTreeMap<&'n str, Option<Hints>>,
+) {
+    if found.len() >= MOST_STRINGS && !found.contains_key(text) {
+        return;
+    }
+    let entry = found.entry(text).or_insert(hints);
+    *entry = match (*entry, hints) {
+        (Some(one), Some(other)) => Some(Hints {
+            integers: one.integers && other.integers,
+            listed: one.listed || other.listed,
+        }),
+        (one, other) => one.or(other),
+    };
 }
 
 /// Returns true if every number that a schema allows is an integer, and it says so in plain words.
@@ -77,7 +119,7 @@ fn holds_integers(schema: Node<'_>) -> bool {
 /// Turns values into plain Python values.
 pub(crate) struct Builder<'a, 'py> {
     py: Python<'py>,
-    keys: &'a Keys,
+    strings: &'a Strings,
     /// The string that the values were read from, and its text, if that has nothing but ASCII: then
     /// strings are copied out of it without being decoded.
     source: Option<(&'a Bound<'py, PyString>, &'a str)>,
@@ -90,10 +132,10 @@ pub(crate) struct Builder<'a, 'py> {
 struct Failed;
 
 impl<'a, 'py> Builder<'a, 'py> {
-    pub(crate) fn new(py: Python<'py>, keys: &'a Keys) -> Self {
+    pub(crate) fn new(py: Python<'py>, strings: &'a Strings) -> Self {
         Self {
             py,
-            keys,
+            strings,
             source: None,
             error: Cell::new(None),
         }
@@ -115,68 +157,80 @@ impl<'a, 'py> Builder<'a, 'py> {
 
     /// Returns the Python value of a node. Integers are exact.
     pub(crate) fn value(&self, node: Node<'_>) -> PyResult<Bound<'py, PyAny>> {
-        self.any(node, false).map_err(|failed| self.explain(failed))
+        let value = self.any(node.content(), Hints::default());
+        value.map_err(|failed| self.explain(failed))
     }
 
-    /// `integers` says that a number is an integer here, however it is written. Most values are scalars,
-    /// so that these are made where they are asked for.
+    /// Most values are scalars, so that these are made where they are asked for.
     #[inline(always)]
-    fn any(&self, node: Node<'_>, integers: bool) -> Result<Bound<'py, PyAny>, Failed> {
-        match node.kind() {
-            Kind::String => self.string(node.as_str().expect("a string has a text")),
-            Kind::Number => self.number(node.digits().expect("a number has digits"), integers),
-            Kind::Boolean => Ok(PyBool::new(self.py, node.as_bool() == Some(true))
-                .to_owned()
-                .into_any()),
-            Kind::Null => Ok(self.py.None().into_bound(self.py)),
-            Kind::Object => self.object(node),
-            Kind::Array => self.array(node, integers),
+    fn any(&self, content: Content<'_>, hints: Hints) -> Result<Bound<'py, PyAny>, Failed> {
+        match content {
+            Content::String(text) => {
+                if hints.listed
+                    && let Some(known) = self.strings.get(text)
+                {
+                    return Ok(known.string.bind(self.py).clone().into_any());
+                }
+                self.string(text)
+            }
+            Content::Number(digits) => self.number(digits, hints.integers),
+            Content::Boolean(truth) => Ok(PyBool::new(self.py, truth).to_owned().into_any()),
+            Content::Null => Ok(self.py.None().into_bound(self.py)),
+            Content::Object(members) => self.object(members),
+            Content::Array(elements) => self.array(elements, hints),
         }
     }
 
     #[inline(never)]
-    fn object(&self, node: Node<'_>) -> Result<Bound<'py, PyAny>, Failed> {
+    fn object(&self, mut members: Members<'_>) -> Result<Bound<'py, PyAny>, Failed> {
         let dict = PyDict::new(self.py);
-        for (key, value) in node.members() {
-            let set = match self.keys.get(key) {
-                Some(known) => {
-                    let value = self.any(value, known.integers)?;
-                    dict.set_item(known.string.bind_borrowed(self.py), value)
-                }
+        while let Some((key, value)) = members.next_bytes() {
+            let made;
+            let (key, hints) = match self.strings.get(key) {
+                Some(known) => (known.string.bind(self.py).as_any(), known.hints),
                 None => {
-                    let value = self.any(value, false)?;
-                    dict.set_item(self.string(key)?, value)
+                    made = self.string(key)?;
+                    (&made, Hints::default())
                 }
             };
-            self.keep(set)?;
+            let value = self.any(value.content(), hints)?;
+            self.keep(dict.set_item(key, value))?;
         }
         Ok(dict.into_any())
     }
 
     #[inline(never)]
-    fn array(&self, node: Node<'_>, integers: bool) -> Result<Bound<'py, PyAny>, Failed> {
-        let elements = node.elements();
-        let elements = elements.map(|element| Element(self, element, integers));
+    fn array(&self, elements: Elements<'_>, hints: Hints) -> Result<Bound<'py, PyAny>, Failed> {
+        let elements = elements.map(|element| Element(self, element, hints));
         let list = self.keep(PyList::new(self.py, elements))?;
         Ok(list.into_any())
     }
 
-    #[inline]
-    fn string(&self, text: &str) -> Result<Bound<'py, PyAny>, Failed> {
+    #[inline(always)]
+    fn string(&self, text: &[u8]) -> Result<Bound<'py, PyAny>, Failed> {
         if let Some((string, source)) = self.source {
             let start = (text.as_ptr() as usize).wrapping_sub(source.as_ptr() as usize);
             if start < source.len() && text.len() <= source.len() - start {
                 return self.keep(substring(string, start, start + text.len()));
             }
         }
-        Ok(PyString::new(self.py, text).into_any())
+        self.decoded(text)
+    }
+
+    #[inline(never)]
+    fn decoded(&self, text: &[u8]) -> Result<Bound<'py, PyAny>, Failed> {
+        let string = self.keep(PyString::from_bytes(self.py, text))?;
+        Ok(string.into_any())
     }
 
     #[inline]
-    fn number(&self, digits: &str, integers: bool) -> Result<Bound<'py, PyAny>, Failed> {
-        match short_integer(digits.as_bytes()) {
+    fn number(&self, digits: &[u8], integers: bool) -> Result<Bound<'py, PyAny>, Failed> {
+        match short_integer(digits) {
             Some(short) => Ok(PyInt::new(self.py, short).into_any()),
-            None => self.keep(long_number(self.py, digits, integers)),
+            None => {
+                let digits = std::str::from_utf8(digits).expect("digits are ASCII");
+                self.keep(long_number(self.py, digits, integers))
+            }
         }
     }
 
@@ -196,7 +250,7 @@ impl<'a, 'py> Builder<'a, 'py> {
 }
 
 /// A value that is built when a list takes it.
-struct Element<'b, 'a, 'py>(&'b Builder<'a, 'py>, Node<'b>, bool);
+struct Element<'b, 'a, 'py>(&'b Builder<'a, 'py>, Node<'b>, Hints);
 
 impl<'py> IntoPyObject<'py> for Element<'_, '_, 'py> {
     type Target = PyAny;
@@ -205,8 +259,8 @@ impl<'py> IntoPyObject<'py> for Element<'_, '_, 'py> {
 
     #[inline]
     fn into_pyobject(self, _: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let Self(build, node, integers) = self;
-        let value = build.any(node, integers);
+        let Self(build, node, hints) = self;
+        let value = build.any(node.content(), hints);
         value.map_err(|failed| build.explain(failed))
     }
 }
@@ -295,9 +349,9 @@ pub(crate) fn number_without_type(py: Python<'_>, node: Node<'_>, at: &Pointer) 
 /// Turns JSON text into Python values. Text that is not JSON stays a string, and so does one with a
 /// number that Python has no type for.
 pub(crate) fn text_to_python<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-    let keys = Keys::default();
+    let strings = Strings::default();
     let value = |tree: Tree<'_>| {
-        let built = Builder::new(py, &keys).value(tree.root());
+        let built = Builder::new(py, &strings).value(tree.root());
         match built {
             Err(_) if number_without_type(py, tree.root(), &Pointer::root()).is_some() => None,
             built => Some(built),

@@ -234,6 +234,22 @@ def test_every_key_is_the_one_that_was_sent():
     assert many.check("many", json.dumps(sent)).arguments == sent
 
 
+def test_every_string_is_the_one_that_was_sent():
+    modes = ["fast", "slow", "", "\u00e9t\u00e9", "mode", "a name of more than sixteen bytes"]
+    properties = {
+        "mode": {"enum": modes},
+        "modes": {"type": "array", "items": {"anyOf": [{"const": "fast"}, {"enum": modes}, {"type": "string"}]}},
+        "enum": {"type": "string"},
+        "inner": {"properties": {"mode": {"type": "string"}, "fast": {"type": "integer"}}},
+    }
+    listed = goodcall.Tools({"name": "listed", "parameters": {"type": "object", "properties": properties}})
+    for mode in modes:
+        other = mode + "!"
+        sent = {"mode": mode, "modes": [mode, other], "enum": mode, "inner": {"mode": other, "fast": 5}}
+        for raw in (json.dumps(sent), json.dumps(sent, ensure_ascii=False), json.dumps(sent).encode()):
+            assert listed.check("listed", raw).arguments == sent
+
+
 def test_loops_are_detected():
     detector = goodcall.LoopDetector()
     for percent in (10, 20, 30, 40):

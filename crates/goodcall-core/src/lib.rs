@@ -90,4 +90,4 @@ pub use stable_hash::stable_hash;
 pub use stop::{StopReason, UnknownStopReason};
 #[doc(hidden)]
 pub use tree::quoted;
-pub use tree::{DeserializeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};
+pub use tree::{Content, DeserializeError, Elements, Inexact, Kind, Members, Node, Pointer, Tree};

@@ -30,7 +30,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub use de::DeserializeError;
-pub use node::{Elements, Members, Node};
+pub use node::{Content, Elements, Members, Node};
 pub use pointer::Pointer;
 pub(crate) use pointer::{step, unescape};
 pub use value::Inexact;

@@ -82,6 +82,21 @@ impl<'t> Node<'t> {
         self.len() == 0
     }
 
+    /// Returns what this node holds.
+    #[inline(always)]
+    pub fn content(self) -> Content<'t> {
+        let (tree, slot) = (self.tree, self.slot());
+        let (next, left) = (slot.head, slot.size);
+        match slot.kind {
+            Kind::Null => Content::Null,
+            Kind::Boolean => Content::Boolean(slot.truth),
+            Kind::Number => Content::Number(tree.bytes_of(slot)),
+            Kind::String => Content::String(tree.bytes_of(slot)),
+            Kind::Array => Content::Array(Elements { tree, next, left }),
+            Kind::Object => Content::Object(Members { tree, next, left }),
+        }
+    }
+
     /// Iterates over the elements of an array. Other values have none.
     #[inline]
     pub fn elements(self) -> Elements<'t> {
@@ -175,6 +190,24 @@ impl<'t> Node<'t> {
     }
 }
 
+/// What a node holds, with texts as bytes. Made for code that turns a whole tree into values of
+/// another kind: it looks at a node once, and checks no text for character boundaries.
+#[derive(Clone, Debug)]
+pub enum Content<'t> {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean(bool),
+    /// The digits as they were written, which are ASCII.
+    Number(&'t [u8]),
+    /// The decoded string in UTF-8.
+    String(&'t [u8]),
+    /// The elements of an array.
+    Array(Elements<'t>),
+    /// The members of an object.
+    Object(Members<'t>),
+}
+
 /// Two nodes are equal if they have the same strings, the same digits and the same order.
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
@@ -227,6 +260,14 @@ pub struct Members<'t> {
 }
 
 impl<'t> Members<'t> {
+    /// Like `next`, with the key in UTF-8, which is not checked for character boundaries.
+    #[inline(always)]
+    pub fn next_bytes(&mut self) -> Option<(&'t [u8], Node<'t>)> {
+        let (key, value) = self.next_ids()?;
+        let key = self.tree.bytes_of(self.tree.slot(key));
+        Some((key, Node::new(self.tree, value)))
+    }
+
     /// Like `next`, with the ids of key and value.
     #[inline(always)]
     pub(crate) fn next_ids(&mut self) -> Option<(Id, Id)> {
@@ -254,3 +295,50 @@ impl<'t> Iterator for Members<'t> {
 }
 
 impl ExactSizeIterator for Members<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::Content;
+    use crate::tree::Tree;
+
+    /// Writes a value from what its nodes hold.
+    fn write(content: Content<'_>, out: &mut String) {
+        let text = |bytes| std::str::from_utf8(bytes).expect("UTF-8");
+        match content {
+            Content::Null => out.push_str("null"),
+            Content::Boolean(truth) => out.push_str(if truth { "true" } else { "false" }),
+            Content::Number(digits) => out.push_str(text(digits)),
+            Content::String(string) => out.push_str(&crate::tree::quoted(text(string))),
+            Content::Array(elements) => {
+                out.push('[');
+                for element in elements {
+                    write(element.content(), out);
+                    out.push(';');
+                }
+                out.push(']');
+            }
+            Content::Object(mut members) => {
+                out.push('{');
+                while let Some((key, value)) = members.next_bytes() {
+                    out.push_str(text(key));
+                    out.push('=');
+                    write(value.content(), out);
+                    out.push(';');
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    #[test]
+    fn content_is_what_was_written() {
+        let text = r#"{"a": [1.50, true, null, "é\n"], "\u0062": {}, "c": {"d": false, "e": []}}"#;
+        let tree = Tree::parse(text).expect("JSON");
+        let mut out = String::new();
+        write(tree.root().content(), &mut out);
+        assert_eq!(
+            out,
+            r#"{a=[1.50;true;null;"é\n";];b={};c={d=false;e=[];};}"#
+        );
+    }
+}
