@@ -25,6 +25,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let mut build = maturin("build", &out)?;
     if quick {
         build.args(["--profile", "dev"]);
+    } else {
+        build.args(["--compression-level", "9"]);
     }
     call(&mut build)?;
     let wheel = only_file(&out)?;
