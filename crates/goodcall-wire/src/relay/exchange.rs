@@ -283,8 +283,10 @@ impl Exchange {
     pub fn summary(&self) -> String {
         let mut text = String::with_capacity(80);
         for (name, count) in self.counts() {
-            let space = if text.is_empty() { "" } else { " " };
-            write!(text, "{space}{name}={count}").expect("writing into a string succeeds");
+            text.push_str(if text.is_empty() { "" } else { " " });
+            text.push_str(name);
+            text.push('=');
+            write!(text, "{count}").expect("writing into a string succeeds");
         }
         text
     }

@@ -88,13 +88,14 @@ impl Exchange {
         self.set_last_usage(own);
         // A bad call that was text stays text.
         let keep_text = bad && !from_text.is_empty();
-        if corrects_stop_reasons(self.form(), root, &envelope) {
+        let stop_edits = stop_edits(self.form(), root, &envelope, |_| true);
+        if !stop_edits.is_empty() {
             self.note_repair("finish_reason");
         }
         let given_up = if keep_text && self.given_up_as() == GiveUp::AsSent {
             self.finish_as_sent(sent)
         } else {
-            self.finish_reply(root, text, sent, &envelope, &decisions)
+            self.finish_reply((root, text, sent), &envelope, &decisions, stop_edits)
         };
         if bad && self.may_ask_after(stop) {
             let legal = legal_reply(&envelope, text, &decisions);
@@ -134,14 +135,14 @@ impl Exchange {
         (!splice.is_empty()).then(|| splice.apply())
     }
 
-    /// Returns the reply for the client; `None` if it is the reply as it arrived.
-    fn finish_reply(
+    /// Returns the reply for the client; `None` if it is the reply as it arrived. `stop_edits` correct
+    /// its stop reasons if all of its calls stay calls.
+    fn finish_reply<'t>(
         &self,
-        root: Node<'_>,
-        text: &str,
-        sent: &str,
+        (root, text, sent): (Node<'t>, &str, &str),
         envelope: &Located,
         decisions: &[CallDecision],
+        mut stop_edits: Vec<StopEdit<'t>>,
     ) -> Option<String> {
         let mut splice = Splice::new(text);
         let rewrites = decisions.iter();
@@ -149,16 +150,15 @@ impl Exchange {
             .map(|decision| decision.rewrite(CallRewrite::Untouched))
             .collect();
         envelope.write(&rewrites, &mut splice);
-        let as_text = self.given_up_as() == GiveUp::Text;
-        if as_text {
+        let has_bad = decisions.iter().any(CallDecision::is_bad);
+        if has_bad && self.given_up_as() == GiveUp::Text {
             self.replace_bad(root, envelope, decisions, &mut splice);
+            let is_left = |index: usize| !decisions[index].is_bad();
+            stop_edits = self::stop_edits(self.form(), root, envelope, is_left);
         }
-        let is_left = |decision: &CallDecision| !(as_text && decision.is_bad());
-        let placed: Vec<_> = envelope
-            .places()
-            .zip(decisions.iter().map(is_left))
-            .collect();
-        correct_stop_reasons(self.form(), root, &placed, &mut splice);
+        for StopEdit { owner, key, reason } in stop_edits {
+            splice.set(owner, key, &quoted(reason));
+        }
         self.add_thinking(root, text, &mut splice);
         self.add_figures(root, &mut splice);
         (!splice.is_empty() || text != sent).then(|| splice.apply())
@@ -442,36 +442,34 @@ fn inside(node: Node<'_>, place: &Range<usize>) -> bool {
     span.start <= place.start && place.end <= span.end
 }
 
-/// Returns true if a stop reason does not fit the calls of a reply.
-fn corrects_stop_reasons(form: &dyn Form, root: Node<'_>, envelope: &Located) -> bool {
-    let calls: Vec<_> = envelope.places().map(|place| (place, true)).collect();
-    let mut splice = Splice::new("");
-    correct_stop_reasons(form, root, &calls, &mut splice);
-    !splice.is_empty()
+/// A stop reason that does not fit the calls of its reply.
+struct StopEdit<'t> {
+    owner: Node<'t>,
+    key: &'static str,
+    /// The reason that fits.
+    reason: &'static str,
 }
 
-/// Corrects the stop reasons of a reply. `calls` has the place of each call, and whether it is still
-/// a call.
-fn correct_stop_reasons(
+/// Finds the stop reasons that do not fit the calls of a reply; `is_left` tells by its index whether a
+/// call is still one.
+fn stop_edits<'t>(
     form: &dyn Form,
-    root: Node<'_>,
-    calls: &[(Range<usize>, bool)],
-    splice: &mut Splice<'_>,
-) {
-    for place in form.stop_places(root) {
-        let StopPlace {
-            owner,
-            key,
-            reasons,
-        } = place;
-        let own = calls.iter().filter(|(place, _)| inside(owner, place));
-        let own: Vec<_> = own.map(|(_, is_left)| *is_left).collect();
-        let left = own.iter().filter(|is_left| **is_left).count();
+    root: Node<'t>,
+    envelope: &Located,
+    is_left: impl Fn(usize) -> bool,
+) -> Vec<StopEdit<'t>> {
+    let edit = |place: StopPlace<'t>| {
+        let (owner, key) = (place.owner, place.key);
+        let own = || envelope.places().enumerate();
+        let own = || own().filter(|(_, place)| inside(owner, place));
+        let left = own().filter(|(index, _)| is_left(*index)).count();
         let reason = owner.get(key).and_then(Node::as_str);
-        if !own.is_empty()
-            && let Some(corrected) = reasons.corrected(reason, left)
-        {
-            splice.set(owner, key, &quoted(corrected));
-        }
-    }
+        let reason = place.reasons.corrected(reason, left);
+        let reason = reason.filter(|_| own().next().is_some())?;
+        Some(StopEdit { owner, key, reason })
+    };
+    form.stop_places(root)
+        .into_iter()
+        .filter_map(edit)
+        .collect()
 }
