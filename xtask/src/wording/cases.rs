@@ -96,21 +96,29 @@ pub(super) struct Case {
     others: BTreeMap<&'static str, String>,
 }
 
-/// All cases.
-pub(super) struct Cases(Vec<Case>);
+/// All cases, by half.
+#[derive(Default)]
+pub(super) struct Cases {
+    choose: Vec<Case>,
+    quote: Vec<Case>,
+}
 
 impl Cases {
-    /// The cases of one half: every other one, so that both halves have all classes.
-    pub(super) fn of(&self, half: Half) -> impl Iterator<Item = &Case> {
-        let first = usize::from(half == Half::Quote);
-        self.0.iter().skip(first).step_by(2)
+    pub(super) fn of(&self, half: Half) -> &[Case] {
+        match half {
+            Half::Choose => &self.choose,
+            Half::Quote => &self.quote,
+        }
     }
 }
 
-/// Reads the cases. Each first call has to be refused, else there is nothing to correct.
+/// Reads the cases. Each first call has to be refused, else there is nothing to correct. Every other
+/// case is of the half that figures are quoted from, so that both halves have the same classes;
+/// those that name their half were added later.
 pub(super) fn read() -> Result<Cases, String> {
     let mut definitions = BTreeMap::new();
-    let mut cases = Vec::new();
+    let mut cases = Cases::default();
+    let mut halves = [Half::Choose, Half::Quote].into_iter().cycle();
     for line in CASES.lines() {
         let row: Value = serde_json::from_str(line).map_err(|e| format!("{line}: {e}"))?;
         if let Some(name) = row["define"].as_str() {
@@ -121,9 +129,17 @@ pub(super) fn read() -> Result<Cases, String> {
             definitions.insert(name.to_owned(), definition);
             continue;
         }
-        cases.push(case(&row, &definitions).map_err(|e| format!("{line}: {e}"))?);
+        let half = match row["half"].as_str() {
+            Some(name) => name.parse()?,
+            None => halves.next().expect("a cycle has no end"),
+        };
+        let case = case(&row, &definitions).map_err(|e| format!("{line}: {e}"))?;
+        match half {
+            Half::Choose => cases.choose.push(case),
+            Half::Quote => cases.quote.push(case),
+        }
     }
-    Ok(Cases(cases))
+    Ok(cases)
 }
 
 fn case(row: &Value, definitions: &BTreeMap<String, Value>) -> Result<Case, String> {
@@ -191,11 +207,15 @@ fn refuse(tools: &Tools, called: &str, raw: &str, policy: &Policy) -> Result<Ref
 
 impl Case {
     /// What the model reads.
-    pub(super) fn text(&self, wording: &Wording) -> String {
+    ///
+    /// Returns `None` for a library whose text the case does not hold.
+    pub(super) fn text(&self, wording: &Wording) -> Option<String> {
         match wording {
-            Wording::Own(style) => Explain::new(*style).tool(&self.called).text(&self.refusal),
-            Wording::Other(name) => self.others.get(name).cloned().unwrap_or_default(),
-            Wording::Bare => "Invalid arguments".to_owned(),
+            Wording::Own(style) => {
+                Some(Explain::new(*style).tool(&self.called).text(&self.refusal))
+            }
+            Wording::Other(name) => self.others.get(name).cloned(),
+            Wording::Bare => Some("Invalid arguments".to_owned()),
         }
     }
 

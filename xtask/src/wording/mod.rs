@@ -68,13 +68,15 @@ impl Options {
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let options = Options::parse(args).map_err(Failure::Unusable)?;
     let cases = cases::read().map_err(Failure::Unusable)?;
-    let mut cases: Vec<&Case> = cases.of(options.half).take(options.limit).collect();
+    let mut cases: Vec<&Case> = cases.of(options.half).iter().take(options.limit).collect();
     // Prompts that begin alike follow each other, because the model keeps what it has read.
     cases.sort_by_key(|case| case.prompt(""));
     if options.texts {
         for case in &cases {
             for wording in &options.wordings {
-                println!("[{}] {}\n{}\n", case.class, case.raw, case.text(wording));
+                if let Some(text) = case.text(wording) {
+                    println!("[{}] {}\n{text}\n", case.class, case.raw);
+                }
             }
         }
         return Ok(());
@@ -83,7 +85,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let mut results: BTreeMap<String, Tally> = BTreeMap::new();
     for (number, case) in cases.iter().enumerate() {
         for wording in &options.wordings {
-            let text = case.text(wording);
+            let Some(text) = case.text(wording) else {
+                continue;
+            };
             let answer = model
                 .answer(&case.prompt(&text))
                 .map_err(Failure::Unusable)?;
