@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::expectation::{kind_of, narrow};
 use super::misplaced_keys::KeyPlaces;
 use crate::limits::{MEND_WIDTH, NAMED_PLACES, PLACED_ISSUES};
-use crate::names::{near_names, nearest_name, same_bare, same_name};
+use crate::names::{are_antonyms, near_names, nearest_name, same_bare, same_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, JsonType, Moved, SharedExpected};
 use crate::schema::{Schema, View, allowed_names, describe, holders, member, owner};
 use crate::tree::{Node, Pointer, Tree, is_integer};
@@ -355,7 +355,7 @@ impl IssueCollector<'_> {
                 } else if !placed && twin.is_none() && keys.len() <= NAMED_PLACES {
                     let value = object.get(key);
                     issue.candidates = value.map_or_else(Vec::new, |value| {
-                        takers(value, self.schema, keyword, &absent)
+                        takers((key, value), self.schema, keyword, &absent)
                     });
                 }
             }
@@ -446,9 +446,14 @@ impl IssueCollector<'_> {
     }
 }
 
-/// Names the absent properties that would take a value, by its type and by the values that they
-/// allow; none if they are many.
-fn takers(value: Node<'_>, schema: &Schema, keyword: &str, absent: &[&str]) -> Vec<String> {
+/// Names the absent properties that would take the value of a key, by its type and by the values that
+/// they allow, unless the names differ in meaning; none if they are many.
+fn takers(
+    (key, value): (&str, Node<'_>),
+    schema: &Schema,
+    keyword: &str,
+    absent: &[&str],
+) -> Vec<String> {
     let place = keyword.rsplit_once('/').map(|(place, _)| place);
     let Some(object) = place.and_then(|place| schema.view(place)) else {
         return Vec::new();
@@ -466,7 +471,7 @@ fn takers(value: Node<'_>, schema: &Schema, keyword: &str, absent: &[&str]) -> V
                 let value = value.to_value().ok();
                 listed.iter().any(|one| Some(one) == value.as_ref())
             };
-            has_type && listed.is_none_or(is_listed)
+            has_type && listed.is_none_or(is_listed) && !are_antonyms(key, name)
         })
     };
     let mut takers: Vec<_> = absent.iter().filter(takes).take(NAMED_PLACES).collect();
@@ -480,8 +485,16 @@ fn takers(value: Node<'_>, schema: &Schema, keyword: &str, absent: &[&str]) -> V
     takers.into_iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Keeps one of several unknown keys that are near one name, the nearest: only one can be renamed.
+/// Keeps one of several unknown keys that are near one name, the nearest: only one can be renamed. A
+/// key that is near no name may stand for none of these.
 fn one_key_per_name(issues: &mut [Issue]) {
+    let near: HashSet<String> = issues
+        .iter()
+        .filter_map(|one| one.nearest.clone())
+        .collect();
+    for issue in issues.iter_mut().filter(|issue| issue.optional) {
+        issue.candidates.retain(|name| !near.contains(name));
+    }
     let mut keys: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, issue) in issues.iter().enumerate() {
         if let Some(name) = &issue.nearest {

@@ -94,7 +94,7 @@ fn same(a: &Issue, b: &Issue) -> bool {
         let stays = issue.nearest.is_none() && issue.moved.is_none() && issue.places.is_empty();
         stays && issue.kind != IssueKind::Wrapped && issue.expected != Expected::default()
     };
-    a.expected == b.expected && plain(a) && plain(b)
+    a.expected == b.expected && a.candidates == b.candidates && plain(a) && plain(b)
 }
 
 /// Writes a place with every index as `*`.

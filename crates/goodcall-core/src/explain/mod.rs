@@ -18,6 +18,7 @@ mod server_faults;
 mod skipped_calls;
 mod structured;
 mod syntax_hints;
+mod unknown_keys;
 
 use std::fmt;
 use std::str::FromStr;

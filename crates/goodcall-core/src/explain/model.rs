@@ -7,7 +7,7 @@
 //! makes of the texts.
 
 use super::group::{Grouped, grouped};
-use super::{Budget, ambiguous_union, field_words, phrase};
+use super::{Budget, ambiguous_union, field_words, phrase, unknown_keys};
 use crate::report::{
     Actual, Expected, ExpectedObject, Issue, IssueKind, JsonType, Reason, Refusal, Types,
 };
@@ -36,6 +36,7 @@ fn edits(bad: &Refusal) -> Vec<Grouped<'_>> {
             (None, nearest) => Some(issue.pointer.split_last()?.0.join(nearest.as_deref()?)),
         })
         .collect();
+    let named = unknown_keys::named_missing(&bad.issues);
     let not_in_head = |issue: &&Issue| {
         !is_several_calls(issue)
             && !matches!(
@@ -52,7 +53,8 @@ fn edits(bad: &Refusal) -> Vec<Grouped<'_>> {
         .issues
         .iter()
         .filter(not_in_head)
-        .filter(|issue| issue.kind != IssueKind::UnknownKey || !moved.contains(&issue.pointer));
+        .filter(|issue| issue.kind != IssueKind::UnknownKey || !moved.contains(&issue.pointer))
+        .filter(|issue| issue.kind != IssueKind::Missing || !named.contains(&issue.pointer));
     grouped(needed)
 }
 
@@ -194,11 +196,7 @@ fn limit(issue: Option<&Issue>) -> String {
 fn grouped_line(edit: &Grouped<'_>, all: &[Issue]) -> String {
     match edit {
         Grouped::One(issue) => {
-            let line = if may_be_missing(issue, all) {
-                rename_or_remove(issue)
-            } else {
-                line(issue)
-            };
+            let line = line_among(issue, all);
             match line.split_once(KEPT) {
                 // The value does not fit where the member goes, as another line says.
                 Some((edit, _)) if is_changed_too(issue, all) => edit.to_owned(),
@@ -207,7 +205,7 @@ fn grouped_line(edit: &Grouped<'_>, all: &[Issue]) -> String {
         }
         Grouped::Keys(issues) => match issues.as_slice() {
             [one] => line(one),
-            several => unknown_keys(several),
+            several => unknown_keys::remove_all(several),
         },
         Grouped::Many {
             first,
@@ -219,7 +217,11 @@ fn grouped_line(edit: &Grouped<'_>, all: &[Issue]) -> String {
                 IssueKind::Missing => {
                     format!("add the missing {places} in {count} places ({expected})")
                 }
-                IssueKind::UnknownKey => format!("remove {places} ({count} places): {NO_SUCH}"),
+                IssueKind::UnknownKey if is_renamed_or_removed(first) => {
+                    let places = format!("{places} ({count} places)");
+                    unknown_keys::rename(first, all, &places, None)
+                }
+                IssueKind::UnknownKey => unknown_keys::remove_in_many(places, *count),
                 kind => {
                     let what = complaint(kind, first, "it", &expected);
                     format!("change {places} ({count} places): {what}")
@@ -229,24 +231,13 @@ fn grouped_line(edit: &Grouped<'_>, all: &[Issue]) -> String {
     }
 }
 
-/// Asks to remove several unknown keys of one object.
-fn unknown_keys(issues: &[&Issue]) -> String {
-    let shown = issues.iter().take(phrase::MOST_VALUES);
-    let mut keys: Vec<_> = shown.map(|issue| phrase::path(&issue.pointer)).collect();
-    if issues.len() > keys.len() {
-        keys.push(format!("{} more", issues.len() - keys.len()));
-    }
-    let keys = phrase::all(&keys);
-    match issues.first().and_then(|issue| known(issue)) {
-        Some(known) => format!("replace or remove {keys}: {known}"),
-        None => format!("remove {keys}: there are no such parameters"),
-    }
-}
-
-const NO_SUCH: &str = "there is no such parameter";
-
 /// Writes the edit that one issue asks for.
 pub(super) fn line(issue: &Issue) -> String {
+    line_among(issue, &[])
+}
+
+/// Writes the edit that one issue of several asks for.
+fn line_among(issue: &Issue, all: &[Issue]) -> String {
     let place = phrase::path(&issue.pointer);
     let expected = phrase::expected(&issue.expected);
     let got = issue.actual.as_ref();
@@ -270,8 +261,8 @@ pub(super) fn line(issue: &Issue) -> String {
             ),
             None => format!("add the missing {place} ({expected})"),
         },
-        IssueKind::UnknownKey if issue.optional && !issue.candidates.is_empty() => {
-            remove_or_rename(issue, &place)
+        IssueKind::UnknownKey if is_renamed_or_removed(issue) => {
+            unknown_keys::rename(issue, all, &place, got)
         }
         IssueKind::UnknownKey if !issue.candidates.is_empty() => {
             let names = phrase::either(&issue.candidates);
@@ -279,10 +270,7 @@ pub(super) fn line(issue: &Issue) -> String {
         }
         IssueKind::UnknownKey => match &issue.nearest {
             Some(nearest) => format!("rename {place} to {nearest}{}", kept(got)),
-            None => match known(issue) {
-                Some(known) => format!("replace or remove {place}: {known}"),
-                None => format!("remove {place}: {NO_SUCH}"),
-            },
+            None => unknown_keys::remove(issue),
         },
         IssueKind::NotAllowed if issue.optional => {
             format!("remove {place}: it is not allowed here")
@@ -314,33 +302,9 @@ pub(super) fn line(issue: &Issue) -> String {
     }
 }
 
-/// Returns true for an unknown key whose value the only missing member that is named for it would take.
-fn may_be_missing(issue: &Issue, all: &[Issue]) -> bool {
-    let (Some((object, _)), [name]) = (issue.pointer.split_last(), issue.candidates.as_slice())
-    else {
-        return false;
-    };
-    let is_missing =
-        |other: &Issue| other.kind == IssueKind::Missing && other.pointer == object.join(name);
-    issue.kind == IssueKind::UnknownKey && issue.optional && all.iter().any(is_missing)
-}
-
-/// Asks to rename an unknown key to a member that has to be there, or to remove it.
-fn rename_or_remove(issue: &Issue) -> String {
-    let place = phrase::path(&issue.pointer);
-    let names = phrase::either(&issue.candidates);
-    format!("rename {place} to {names} if both mean the same, or remove it")
-}
-
-/// Asks to remove an unknown key, or to rename it. Removing comes first: a model that is told of
-/// another name first takes it, whatever the key meant.
-fn remove_or_rename(issue: &Issue, place: &str) -> String {
-    let same = match issue.candidates.as_slice() {
-        [_] => "if both mean the same",
-        _ => "if one of them means the same",
-    };
-    let names = phrase::either(&issue.candidates);
-    format!("remove {place}, which is not a parameter, or rename it to {names} {same}")
+/// Returns true for an unknown key that other members would take the value of.
+fn is_renamed_or_removed(issue: &Issue) -> bool {
+    issue.optional && !issue.candidates.is_empty()
 }
 
 /// Asks to make a value fit one form of several.
@@ -362,7 +326,7 @@ fn one_form(issue: &Issue, place: &str, short: &str) -> String {
 const KEPT: &str = " and keep its value";
 
 /// Asks to keep the value of a member that is renamed or moved. A container is not repeated.
-fn kept(value: Option<&Actual>) -> String {
+pub(super) fn kept(value: Option<&Actual>) -> String {
     match value {
         Some(value) if value.kind != "object" && value.kind != "array" => {
             format!("{KEPT} {}", value.short)
@@ -384,7 +348,8 @@ fn is_changed_too(issue: &Issue, all: &[Issue]) -> bool {
     others.any(|other| other.pointer == target || other.pointer.is_within(&target))
 }
 
-/// Says that a number or a boolean has no quotes, if a string was sent in its place.
+/// Says that a boolean has no quotes, or a number if a string was sent in its place. The values of a
+/// boolean are not listed: a model takes the first one.
 fn unquoted(issue: &Issue) -> &'static str {
     let types = issue.expected.types;
     let quoted = issue
@@ -392,9 +357,8 @@ fn unquoted(issue: &Issue) -> &'static str {
         .as_ref()
         .is_some_and(|got| got.kind == "string");
     let bare = |json_type| types == Types::of(json_type);
-    if bare(JsonType::Boolean) {
-        ": true or false without quotes"
-    } else if quoted && (bare(JsonType::Integer) || bare(JsonType::Number)) {
+    let is_number = bare(JsonType::Integer) || bare(JsonType::Number);
+    if bare(JsonType::Boolean) || quoted && is_number {
         " without quotes"
     } else {
         ""
@@ -564,16 +528,6 @@ fn sibling(issue: &Issue, key: &str) -> String {
     match issue.pointer.split_last() {
         Some((parent, _)) => phrase::path(&parent.join(key)),
         None => key.to_owned(),
-    }
-}
-
-/// Names the declared keys if they are few.
-fn known(issue: &Issue) -> Option<String> {
-    match issue.expected.allowed.as_slice() {
-        [] => None,
-        [only] => Some(format!("the only parameter is {only}")),
-        keys if keys.len() > phrase::MOST_VALUES => None,
-        keys => Some(format!("the only parameters are {}", keys.join(", "))),
     }
 }
 

@@ -8,17 +8,16 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
     let mut value: Value = serde_json::from_str(raw).ok()?;
     let mut plain = true;
     for line in text.lines().skip(1) {
+        if let Some((key, rest)) = line.split_once(" is not a parameter") {
+            plain &= unknown_key(&mut value, key, rest)?;
+            continue;
+        }
         let (verb, rest) = line.split_once(' ')?;
         match verb {
             "remove" => {
-                let keys = rest.split(", which is not a parameter").next()?;
-                for key in before(keys).replace(" and ", ", ").split(", ") {
+                for key in before(rest).replace(" and ", ", ").split(", ") {
                     take(&mut value, &path(key))?;
                 }
-            }
-            // The name may mean something else, and another line asks for the missing member.
-            "rename" if rest.ends_with(" if both mean the same, or remove it") => {
-                take(&mut value, &path(rest.split_once(" to ")?.0))?;
             }
             // One of several names, and the model chooses.
             "rename" if rest.ends_with(", whichever you mean") => return None,
@@ -79,6 +78,19 @@ pub(crate) fn follow(raw: &str, text: &str) -> Option<(Value, bool)> {
         }
     }
     Some((value, plain))
+}
+
+/// Renames an unknown key to the missing member that it may stand for. Where nothing is missing the
+/// key is removed, because its value may mean something else. Returns true if it is removed.
+fn unknown_key(value: &mut Value, key: &str, rest: &str) -> Option<bool> {
+    let mut place = path(key);
+    let member = take(value, &place)?;
+    let Some(missing) = rest.strip_prefix(": rename it to the missing ") else {
+        return Some(true);
+    };
+    *place.last_mut()? = missing.split_once(" if both mean")?.0.to_owned();
+    put(value, &place, member)?;
+    Some(false)
 }
 
 fn rename(value: &mut Value, rest: &str) -> Option<()> {
