@@ -29,6 +29,14 @@ pub(super) fn continues_name(rest: &str) -> bool {
     }
 }
 
+/// Returns true for a backslash and a letter between blanks.
+pub(super) fn is_whole_word(text: &[u8], slash: usize) -> bool {
+    let is_blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+    is_blank(text[..slash].last())
+        && text.get(slash + 1).is_some_and(u8::is_ascii_alphabetic)
+        && is_blank(text.get(slash + 2))
+}
+
 /// Returns true for `\theta` and other commands of TeX, after their backslash. No line and no cell of
 /// a table would start with the rest of such a command.
 pub(super) fn is_tex_command(rest: &[u8]) -> bool {

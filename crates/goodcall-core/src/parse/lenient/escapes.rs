@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::backslash_words::{continues_name, ends_line, ends_row, is_tex_command};
+use super::backslash_words::{continues_name, ends_line, ends_row, is_tex_command, is_whole_word};
 
 /// Departures from JSON that decoding met. Each range runs from the first to the last of its kind.
 #[derive(Debug, Default)]
@@ -206,7 +206,8 @@ struct BackslashStyle {
     is_relative_path: bool,
     /// One of them must be text, as in `\d`.
     has_text: bool,
-    /// One that must be text stands before a word, as in `\alpha`.
+    /// One that must be text stands before a word, as in `\alpha`, or is one with its letter, as in
+    /// `dir \q`.
     has_words: bool,
     /// The text has several unescaped line ends.
     has_lines: bool,
@@ -236,7 +237,8 @@ impl BackslashStyle {
                 bytes.get(next) == Some(&b'\\') && follows_drive(&bytes[..next - 1]);
             if !starts_escape(text, next) {
                 style.has_text = true;
-                style.has_words |= bytes.get(next + 1).is_some_and(u8::is_ascii_alphabetic);
+                style.has_words |= bytes.get(next + 1).is_some_and(u8::is_ascii_alphabetic)
+                    || is_whole_word(bytes, next - 1);
             }
             at = next + 1;
         }
@@ -429,6 +431,15 @@ fn is_broken(rest: &str) -> bool {
     digits > 0 && digits < wanted && (ends || run.iter().any(u8::is_ascii_digit))
 }
 
+/// Returns true for one of several backslashes in a row that may stand for fewer or more of them.
+fn is_unclear_run(text: &str, slash: usize, word: Word) -> bool {
+    let (before, after) = (&text.as_bytes()[..slash], &text[slash + 1..]);
+    // `C:\\\src`: one backslash, or two.
+    let is_odd = before.ends_with(b"\\") && !starts_escape(text, slash + 1);
+    // `C:\\\\x\y`: two backslashes, or one that was escaped twice.
+    is_odd || word.has_text && follows_drive(before) && after.starts_with(r"\\\")
+}
+
 /// Decodes one escape at `slash`. Returns its width.
 fn decode_one(
     text: &str,
@@ -446,8 +457,7 @@ fn decode_one(
         }
         return 1;
     };
-    if text[..slash].ends_with('\\') && !starts_escape(text, slash + 1) {
-        // `C:\\\src`: one backslash, or two.
+    if is_unclear_run(text, slash, context.word) {
         extend(&mut found.unclear, slash..slash + 1);
     }
     let is_foreign = foreign(rest).is_some();
