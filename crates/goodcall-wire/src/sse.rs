@@ -11,6 +11,10 @@
 //! assert_eq!(event.data.as_deref(), Some("{\"a\": 1}"));
 //! ```
 
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2, memchr2_iter};
+
 /// One event, as it arrived or as it will be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -148,7 +152,7 @@ impl SseReader {
     pub fn next_event(&mut self) -> Option<SseEvent> {
         loop {
             let open = &self.buffer[self.searched..];
-            let Some(size) = open.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+            let Some(size) = memchr2(b'\n', b'\r', open) else {
                 self.searched = self.buffer.len();
                 return None;
             };
@@ -193,7 +197,7 @@ impl SseReader {
         if !self.reads_lines {
             return read(raw);
         }
-        let line = String::from_utf8_lossy(&raw).trim().to_owned();
+        let line = decoded(&raw).trim().to_owned();
         SseEvent {
             data: Some(line).filter(|line| !line.is_empty()),
             raw,
@@ -202,12 +206,33 @@ impl SseReader {
     }
 }
 
+/// Returns the bytes as text. Almost all are valid, and the search for those that are not is slow.
+fn decoded(raw: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(raw) {
+        Ok(text) => text.into(),
+        Err(_) => String::from_utf8_lossy(raw),
+    }
+}
+
+/// Iterates over the lines of an event; between the two halves of `\r\n` it finds an empty one.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let ends = memchr2_iter(b'\n', b'\r', text.as_bytes());
+    let mut start = 0;
+    ends.chain([text.len()]).map(move |end| {
+        let line = &text[start..end];
+        start = end + 1;
+        line
+    })
+}
+
 fn read(raw: Vec<u8>) -> SseEvent {
     let mut event = SseEvent::default();
-    let text = String::from_utf8_lossy(&raw);
-    let lines = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    for line in lines.split(['\n', '\r']) {
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+    let text = decoded(&raw);
+    for line in lines(text.strip_prefix('\u{feff}').unwrap_or(&text)) {
+        let (field, value) = match memchr(b':', line.as_bytes()) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, ""),
+        };
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "event" => event.event = Some(value.to_owned()),
