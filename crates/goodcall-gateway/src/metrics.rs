@@ -3,7 +3,7 @@
 #[cfg(feature = "store")]
 use std::sync::atomic::Ordering;
 
-use goodcall_server::{CallCounters, KnownNames};
+use goodcall_server::{CallCounters, KnownNames, QuickFamily};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -40,11 +40,11 @@ struct ReaskCounters {
 /// What the clients got, or what they would have got.
 #[derive(Debug, Default)]
 struct OutcomeCounters {
-    outcomes: Family<OutcomeLabels, Counter>,
-    tools: Family<ToolOutcomeLabels, Counter>,
+    outcomes: QuickFamily<OutcomeLabels>,
+    tools: QuickFamily<ToolOutcomeLabels>,
     errors: Family<ErrorLabels, Counter>,
     observed: Family<ObservedLabels, Counter>,
-    tokens: Family<TokenLabels, Counter>,
+    tokens: QuickFamily<TokenLabels>,
 }
 
 /// How long requests took, and where.
@@ -52,8 +52,8 @@ struct OutcomeCounters {
 struct Times {
     added: Histogram,
     held: Histogram,
-    upstream: Family<Source, Histogram, fn() -> Histogram>,
-    first_byte: Family<Source, Histogram, fn() -> Histogram>,
+    upstream: QuickFamily<Source, Histogram>,
+    first_byte: QuickFamily<Source, Histogram>,
 }
 
 /// What holds at this moment.
@@ -70,7 +70,7 @@ struct Gauges {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<RequestLabels, Counter>,
+    requests: QuickFamily<RequestLabels>,
     calls: CallCounters<Source>,
     loops: Family<LoopLabels, Counter>,
     outcomes: OutcomeCounters,
@@ -87,7 +87,7 @@ impl Metrics {
         let mut metrics = Self {
             calls: CallCounters::register(&mut registry),
             registry,
-            requests: Family::default(),
+            requests: QuickFamily::default(),
             loops: Family::default(),
             outcomes: OutcomeCounters::default(),
             reasks: ReaskCounters::default(),
@@ -95,8 +95,8 @@ impl Metrics {
             times: Times {
                 added: Histogram::new(QUICK),
                 held: slow(),
-                upstream: Family::new_with_constructor(slow),
-                first_byte: Family::new_with_constructor(slow),
+                upstream: QuickFamily::new_with_constructor(slow),
+                first_byte: QuickFamily::new_with_constructor(slow),
             },
             names: KnownNames::default(),
         };
@@ -109,7 +109,7 @@ impl Metrics {
         all.register(
             "requests",
             "Requests by protocol and status",
-            self.requests.clone(),
+            self.requests.family(),
         );
         all.register(
             "errors",
@@ -134,12 +134,12 @@ impl Metrics {
         all.register(
             "outcomes",
             "Requests with calls, by what the client got after all re-asks",
-            self.outcomes.outcomes.clone(),
+            self.outcomes.outcomes.family(),
         );
         all.register(
             "tool_outcomes",
             "Tools that a request's replies call, by what the client got after all re-asks",
-            self.outcomes.tools.clone(),
+            self.outcomes.tools.family(),
         );
         all.register(
             "observed",
@@ -149,7 +149,7 @@ impl Metrics {
         all.register(
             "tokens",
             "Tokens of all replies, by kind; refused ones were asked for again",
-            self.outcomes.tokens.clone(),
+            self.outcomes.tokens.family(),
         );
         all.register(
             "loops",
@@ -200,13 +200,13 @@ impl Metrics {
             "upstream",
             "Time from the request to the end of the upstream's reply",
             seconds(),
-            self.times.upstream.clone(),
+            self.times.upstream.family(),
         );
         all.register_with_unit(
             "first_byte",
             "Time from the request to the head of the upstream's first reply",
             seconds(),
-            self.times.first_byte.clone(),
+            self.times.first_byte.family(),
         );
     }
 
@@ -254,7 +254,7 @@ impl Metrics {
             status: u32::from(record.status),
             source: source.clone(),
         };
-        self.requests.get_or_create(&labels).inc();
+        self.requests.get(&labels).inc();
         if let Some(error) = record.error {
             self.count_error(error.code(), &source.origin);
         }
@@ -291,7 +291,7 @@ impl Metrics {
         if let Some(outcome) = judgement.outcome() {
             let source = source.clone();
             let labels = OutcomeLabels { outcome, source };
-            self.outcomes.outcomes.get_or_create(&labels).inc();
+            self.outcomes.outcomes.get(&labels).inc();
         }
         if let Some(would_have) = judgement.would_have {
             let labels = ObservedLabels {
@@ -310,7 +310,7 @@ impl Metrics {
             if count > 0 {
                 let source = source.clone();
                 let labels = TokenLabels { kind, source };
-                self.outcomes.tokens.get_or_create(&labels).inc_by(count);
+                self.outcomes.tokens.get(&labels).inc_by(count);
             }
         }
     }
@@ -319,10 +319,10 @@ impl Metrics {
         let (judgement, timing) = (&record.judgement, &record.timing);
         let protocol = record.exchange.protocol;
         if let Some(first_byte) = timing.first_byte {
-            let times = self.times.first_byte.get_or_create(source);
+            let times = self.times.first_byte.get(source);
             times.observe(first_byte.as_secs_f64());
         }
-        let upstream = self.times.upstream.get_or_create(source);
+        let upstream = self.times.upstream.get(source);
         upstream.observe(timing.upstream().as_secs_f64());
         if protocol.is_some() {
             self.times.added.observe(timing.own.as_secs_f64());
@@ -344,7 +344,7 @@ impl Metrics {
                     outcome,
                     source: source.clone(),
                 };
-                self.outcomes.tools.get_or_create(&labels).inc();
+                self.outcomes.tools.get(&labels).inc();
             }
         }
     }

@@ -225,7 +225,8 @@ pub(crate) fn media_type(headers: &http::HeaderMap) -> Cow<'_, str> {
     let value = value
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    let media_type = value.split(';').next().unwrap_or_default().trim();
+    let end = value.bytes().position(|byte| byte == b';');
+    let media_type = value[..end.unwrap_or(value.len())].trim();
     if media_type.bytes().any(|byte| byte.is_ascii_uppercase()) {
         media_type.to_ascii_lowercase().into()
     } else {
@@ -235,7 +236,10 @@ pub(crate) fn media_type(headers: &http::HeaderMap) -> Cow<'_, str> {
 
 /// Returns true for a reply in JSON, such as `application/json` or `application/problem+json`.
 pub(crate) fn is_json(headers: &http::HeaderMap) -> bool {
-    let media_type = media_type(headers);
+    is_json_type(&media_type(headers))
+}
+
+fn is_json_type(media_type: &str) -> bool {
     media_type == "application/json" || media_type.ends_with("+json")
 }
 
@@ -529,8 +533,9 @@ async fn send(mut pending: Box<PendingExchange>) -> HandlerResult {
     if !reply.status().is_success() {
         return Ok(pass_reply(&pending.live, reply, pending.record));
     }
-    let is_stream = pending.exchange.is_stream(&media_type(reply.headers()));
-    if !is_stream && !is_json(reply.headers()) {
+    let media_type = media_type(reply.headers());
+    let is_stream = pending.exchange.is_stream(&media_type);
+    if !is_stream && !is_json_type(&media_type) {
         return Ok(pass_unjudged(reply, Unjudged::ReplyType, *pending));
     }
     let encoding = ContentEncoding::of(reply.headers());

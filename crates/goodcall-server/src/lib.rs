@@ -5,7 +5,7 @@
 //! - [`GatewaySettings`] and [`McpSettings`]: every setting that a user may write, in the file and,
 //!   with the feature `clap`, as a flag or an environment variable.
 //! - [`answer_admin`]: the paths of the admin address, over what an [`AdminSource`] tells;
-//!   [`RecentRequests`] and [`CallCounters`] keep what it shows.
+//!   [`RecentRequests`], [`CallCounters`] and [`QuickFamily`] keep what it shows.
 //! - [`is_cross_site`], [`is_loopback_authority`], [`is_hop_by_hop`] and [`has_media_type`]: what both servers ask of headers.
 
 #![allow(
@@ -27,8 +27,9 @@ mod store_target;
 
 pub use admin::{
     AdminReach, AdminSource, CallCounters, CallSource, KeptValues, KnownNames, Labels,
-    MOST_REQUESTS, PageData, Readiness, RecentCall, RecentCallNote, RecentEnd, RecentFigures,
-    RecentQuestion, RecentRequest, RecentRequests, SharedName, admin_not_found, answer_admin,
+    MOST_REQUESTS, PageData, QuickFamily, Readiness, RecentCall, RecentCallNote, RecentEnd,
+    RecentFigures, RecentQuestion, RecentRequest, RecentRequests, SharedName, admin_not_found,
+    answer_admin,
 };
 pub use config_file::{ConfigFile, ConfigFileError, McpServerConfig};
 #[cfg(feature = "clap")]

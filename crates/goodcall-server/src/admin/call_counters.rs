@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use goodcall_wire::relay::CallRecord;
 use prometheus_client::encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder};
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
+
+use super::quick_family::{FirstFew, QuickFamily};
 
 /// Tools that are counted by name.
 const MOST_TOOLS: usize = 256;
@@ -26,7 +26,11 @@ pub type SharedName = Arc<str>;
 /// The names that were seen. Clients choose the names of tools and models, so a limited number is counted
 /// apart.
 #[derive(Debug, Default)]
-pub struct KnownNames(Mutex<Known>);
+pub struct KnownNames {
+    all: Mutex<Known>,
+    first_models: FirstFew<SharedName>,
+    first_pairs: FirstFew<(SharedName, SharedName)>,
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -37,16 +41,25 @@ struct Known {
 
 impl KnownNames {
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the name that a model is counted under.
     pub fn model(&self, name: &str) -> SharedName {
-        shared(&mut self.known().models, name, MOST_MODELS)
+        if let Some(known) = self.first_models.find(|known| **known == *name) {
+            return Arc::clone(known);
+        }
+        let model = shared(&mut self.known().models, name, MOST_MODELS);
+        self.first_models.add(Arc::clone(&model));
+        model
     }
 
     /// Returns the name that a tool is counted under, in a request to this model or server.
     pub fn tool(&self, name: &str, model: &SharedName) -> SharedName {
+        let is_pair = |(tool, of): &(SharedName, SharedName)| **tool == *name && of == model;
+        if let Some((tool, _)) = self.first_pairs.find(is_pair) {
+            return Arc::clone(tool);
+        }
         let mut known = self.known();
         let tool = shared(&mut known.tools, name, MOST_TOOLS);
         let pair = (tool, Arc::clone(model));
@@ -57,6 +70,7 @@ impl KnownNames {
             return other();
         }
         known.pairs.insert(pair.clone());
+        self.first_pairs.add(pair.clone());
         pair.0
     }
 }
@@ -113,29 +127,29 @@ impl<L: EncodeLabelSet> EncodeLabelSet for ToolLabels<L> {
 /// Counts calls, changes and refusals.
 #[derive(Debug)]
 pub struct CallCounters<S: CallSource> {
-    calls: Family<ToolLabels<S>, Counter>,
-    mends: Family<ToolLabels<S::Origin>, Counter>,
-    refusals: Family<ToolLabels<S::Origin>, Counter>,
+    calls: QuickFamily<ToolLabels<S>>,
+    mends: QuickFamily<ToolLabels<S::Origin>>,
+    refusals: QuickFamily<ToolLabels<S::Origin>>,
 }
 
 impl<S: CallSource> CallCounters<S> {
     /// Makes counters that are part of these metrics.
     pub fn register(metrics: &mut Registry) -> Self {
         let counters = Self {
-            calls: Family::default(),
-            mends: Family::default(),
-            refusals: Family::default(),
+            calls: QuickFamily::default(),
+            mends: QuickFamily::default(),
+            refusals: QuickFamily::default(),
         };
         metrics.register(
             "calls",
             "Tool calls by tool and verdict",
-            counters.calls.clone(),
+            counters.calls.family(),
         );
-        metrics.register("mends", "Changes by tool and rule", counters.mends.clone());
+        metrics.register("mends", "Changes by tool and rule", counters.mends.family());
         metrics.register(
             "refusals",
             "Bad calls by tool and reason",
-            counters.refusals.clone(),
+            counters.refusals.family(),
         );
         counters
     }
@@ -149,11 +163,11 @@ impl<S: CallSource> CallCounters<S> {
         };
         if let Some(reason) = call.reason {
             let refusal = labels(("reason", reason));
-            self.refusals.get_or_create(&refusal).inc();
+            self.refusals.get(&refusal).inc();
         } else {
             for note in &call.notes {
                 let change = labels(("rule", note.rule));
-                self.mends.get_or_create(&change).inc();
+                self.mends.get(&change).inc();
             }
         }
         let labels = ToolLabels {
@@ -161,7 +175,7 @@ impl<S: CallSource> CallCounters<S> {
             word: ("verdict", call.verdict.name()),
             from: source.clone(),
         };
-        self.calls.get_or_create(&labels).inc();
+        self.calls.get(&labels).inc();
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod call_counters;
 mod page;
+mod quick_family;
 mod readiness;
 mod recent_requests;
 
@@ -20,6 +21,7 @@ use crate::same_site::is_cross_site;
 
 pub use call_counters::{CallCounters, CallSource, KnownNames, Labels, SharedName};
 pub use page::PageData;
+pub use quick_family::QuickFamily;
 pub use readiness::Readiness;
 pub use recent_requests::{
     KeptValues, MOST_REQUESTS, RecentCall, RecentCallNote, RecentEnd, RecentFigures,

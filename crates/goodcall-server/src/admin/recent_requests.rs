@@ -258,7 +258,7 @@ impl RecentRequests {
     /// Adds a request, and returns it with its id and the time.
     pub fn add(&self, mut request: RecentRequest) -> Arc<RecentRequest> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        request.id = format!("{}-{number}", self.server);
+        request.id = [&self.server, "-", &number.to_string()].concat();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         request.time = now.unwrap_or_default().as_secs_f64();
         let request = Arc::new(request);
