@@ -4,7 +4,8 @@
 //! `load run URL json|sse CONNECTIONS REQUESTS [RATE]`: sends requests, prints latencies. Without a
 //! rate each connection sends its next request as soon as it has the reply; with one, so many go
 //! out a second, shared by all connections. Headers that a gateway wants are in `LOAD_HEADERS`: a
-//! `name: value` a line.
+//! `name: value` a line. `LOAD_MODEL` says which of the `KINDS` the upstream's replies are of
+//! (`mended`).
 //! `load soak URL SECONDS CONNECTIONS UPSTREAM [PAUSE]`: mixed traffic with the faults of `KINDS`, each
 //! connection with a pause of so many milliseconds between its requests. Every reply must be whole and
 //! right, or fail as the upstream did, and the upstream must have seen each request as often as it should.
@@ -322,6 +323,7 @@ async fn send(client: &Sender, url: &str, body: String) -> Result<String, String
 }
 
 async fn run(url: String, kind: String, connections: usize, requests: usize, rate: Option<f64>) {
+    let model = std::env::var("LOAD_MODEL").unwrap_or_else(|_| "mended".to_owned());
     let (client, url) = (client(), Arc::new(url));
     let each = requests.div_ceil(connections);
     let mut tasks = Vec::new();
@@ -329,6 +331,7 @@ async fn run(url: String, kind: String, connections: usize, requests: usize, rat
     for connection in 0..connections {
         let (client, url, stream): (Sender, _, _) =
             (client.clone(), Arc::clone(&url), kind == "sse");
+        let model = model.clone();
         // Each takes its turn.
         let turns = rate.map(|rate| {
             let one = Duration::from_secs_f64(1.0 / rate);
@@ -344,7 +347,7 @@ async fn run(url: String, kind: String, connections: usize, requests: usize, rat
                     turns.tick().await;
                 }
                 let sent = Instant::now();
-                let text = send(&client, &url, request("mended", stream, 7))
+                let text = send(&client, &url, request(&model, stream, 7))
                     .await
                     .unwrap();
                 assert!(text.contains("read_file"), "{text}");
