@@ -1,6 +1,7 @@
 //! Spans: their place in the caller's trace, and what they say, after OpenTelemetry's conventions.
 
 use std::sync::{Mutex, Once};
+use std::time::{Duration, Instant};
 
 use opentelemetry::trace::{SpanKind, Status};
 use opentelemetry::{Array, Value, global};
@@ -31,6 +32,9 @@ fn collect_spans() {
     });
 }
 
+/// How long a span may take to arrive after its reply.
+const SPAN_TIME: Duration = Duration::from_secs(20);
+
 const CALLER: &str = "00f067aa0ba902b7";
 
 /// Sends a request as part of this trace, and returns its span.
@@ -44,14 +48,19 @@ async fn traced(upstream: &Upstream, trace: &str, body: &str, observe: bool) -> 
     let headers = format!("traceparent: 00-{trace}-{CALLER}-01\r\n");
     let client = Client::send(address, "POST", CHAT, &headers, body).await;
     client.end().await;
+    let deadline = Instant::now() + SPAN_TIME;
     loop {
         let spans = SPANS.lock().unwrap().clone();
-        let mut own = spans.into_iter();
+        let mut own = spans.iter();
         let own = own.find(|span| span.span_context.trace_id().to_string() == trace);
-        match own {
-            Some(span) => return span,
-            None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+        if let Some(span) = own {
+            return span.clone();
         }
+        assert!(
+            Instant::now() < deadline,
+            "no span belongs to the trace {trace}"
+        );
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
