@@ -4,7 +4,7 @@
 //! validator looks again. Faults that appear are added to the issues, and faults that are gone are
 //! dropped. A member that turns out to be needed where it was sent stays there.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::edits::{Advised, Destination, apply_all, destination, needs_no_value};
 use super::issues::issues;
@@ -147,8 +147,8 @@ struct AdviceRounds<'r> {
 #[derive(Default)]
 struct EditPlan {
     acts: Vec<Advised>,
-    moved: HashSet<Pointer>,
-    filled: HashSet<Pointer>,
+    moved: BTreeSet<Pointer>,
+    filled: BTreeSet<Pointer>,
     unwrapped: Vec<Pointer>,
     /// The indices of the issues whose edits are not made.
     withdrawn: Vec<usize>,

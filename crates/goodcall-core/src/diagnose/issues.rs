@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::expectation::{kind_of, narrow};
 use super::misplaced_keys::KeyPlaces;
 use crate::limits::{MEND_WIDTH, NAMED_PLACES, PLACED_ISSUES};
-use crate::names::{are_antonyms, near_names, nearest_name, same_bare, same_name};
+use crate::names::{are_antonyms, near_names, nearest_name, nearest_names, same_bare, same_name};
 use crate::report::{Actual, Expected, Issue, IssueKind, JsonType, Moved, SharedExpected};
 use crate::schema::{Schema, View, allowed_names, describe, holders, member, owner};
 use crate::tree::{Node, Pointer, Tree, is_integer};
@@ -323,11 +323,8 @@ impl IssueCollector<'_> {
             // `Cmd` beside `cmd` is not a typo of `cwd`.
             let twin = names.iter().find(|name| same_bare(name, key));
             if twin.is_none_or(|name| object.get(name).is_none()) {
-                issue.nearest = nearest_name(key, absent.iter().copied());
-                if issue.nearest.is_none() {
-                    issue.candidates = near_names(key, absent.iter().copied());
-                    issue.optional = issue.candidates.is_empty();
-                }
+                (issue.nearest, issue.candidates) = nearest_names(key, absent.iter().copied());
+                issue.optional = issue.nearest.is_some() || issue.candidates.is_empty();
             }
             let known = |issue: &Issue| !issue.candidates.is_empty();
             if self
@@ -339,7 +336,7 @@ impl IssueCollector<'_> {
             }
             let near = issue.nearest.is_some() || known(&issue);
             if !near && self.issues.len() + found.len() < PLACED_ISSUES {
-                let mut places = self.places().places_for(pointer, keyword, key);
+                let mut places = self.places().places_for(pointer, (keyword, &names), key);
                 match places.len() {
                     1 => {
                         let from = pointer.join(key);
@@ -488,6 +485,9 @@ fn takers(
 /// Keeps one of several unknown keys that are near one name, the nearest: only one can be renamed. A
 /// key that is near no name may stand for none of these.
 fn one_key_per_name(issues: &mut [Issue]) {
+    if issues.len() < 2 {
+        return;
+    }
     let near: HashSet<String> = issues
         .iter()
         .filter_map(|one| one.nearest.clone())

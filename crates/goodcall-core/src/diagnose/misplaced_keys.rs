@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::limits::{MEND_WIDTH, PLACE_LEVELS};
 use crate::names::{holds_other, is_envelope_key};
 use crate::report::Moved;
-use crate::schema::{Schema, View, allowed_names, member, owner};
+use crate::schema::{Schema, View, member, owner};
 use crate::tree::{Kind, Node, Pointer, Tree};
 
 /// The arguments and their schema, in which a key's proper place is looked for.
@@ -22,6 +22,13 @@ struct SentMember<'p> {
     value: Node<'p>,
     /// What the schema declares for it.
     declared: Option<View<'p>>,
+}
+
+/// The object around one that is a declared member of it.
+struct DeclaredMember<'p> {
+    around: Pointer,
+    /// The schema of the object around it, which declares the member.
+    schema: View<'p>,
 }
 
 /// An object with its members.
@@ -51,14 +58,26 @@ struct TooWide;
 impl<'p> KeyPlaces<'p> {
     /// The places for a key that `object` must not have: in the objects inside it, or around it,
     /// that declare the key and lack it, on the nearest level that has such objects.
-    pub(super) fn places_for(self, object: &Pointer, keyword: &str, key: &str) -> Vec<Pointer> {
-        self.search_levels(object, keyword, key).unwrap_or_default()
+    /// `names` are those that `keyword` allows.
+    pub(super) fn places_for(
+        self,
+        object: &Pointer,
+        (keyword, names): (&str, &[&str]),
+        key: &str,
+    ) -> Vec<Pointer> {
+        let schema = self.holder(keyword);
+        let found = schema.and_then(|schema| self.search_levels(object, schema, names, key));
+        found.unwrap_or_default()
     }
 
-    fn search_levels(self, object: &Pointer, keyword: &str, key: &str) -> Option<Vec<Pointer>> {
+    fn search_levels(
+        self,
+        object: &Pointer,
+        schema: View<'_>,
+        names: &[&str],
+        key: &str,
+    ) -> Option<Vec<Pointer>> {
         let node = self.narrow(object)?;
-        let schema = self.holder(keyword)?;
-        let names = allowed_names(self.schema, keyword).names;
         let mut above = Some(self.lifted(object));
         for level in 0..PLACE_LEVELS {
             let mut search = LevelSearch {
@@ -69,14 +88,15 @@ impl<'p> KeyPlaces<'p> {
                 deeper: false,
                 left: MEND_WIDTH,
             };
-            search.below(level, schema, Some(node), &names).ok()?;
+            search.below(level, schema, Some(node), names).ok()?;
             let mut found = search.free;
+            let inner = above.take().and_then(|inner| self.declared(inner));
             found.extend(
-                above
+                inner
                     .as_ref()
                     .and_then(|inner| self.place_above(inner, key)),
             );
-            above = above.and_then(|inner| self.around(&inner));
+            above = inner.map(|inner| self.lifted(&inner.around));
             if !found.is_empty() || search.taken {
                 return Some(found);
             }
@@ -93,10 +113,11 @@ impl<'p> KeyPlaces<'p> {
         self.schema.view(place)
     }
 
-    /// The object around this one, if this one is a declared member of it.
-    fn around(self, object: &Pointer) -> Option<Pointer> {
-        owner(self.schema.document(), object)?;
-        (object.split_last()).map(|(around, _)| self.lifted(&around))
+    /// Where an object stands, if it is a declared member of another.
+    fn declared(self, object: Pointer) -> Option<DeclaredMember<'p>> {
+        let schema = owner(self.schema.document(), &object)?.object;
+        let (around, _) = object.split_last()?;
+        Some(DeclaredMember { around, schema })
     }
 
     /// The array that this object is the only element of, or the object itself. Of several
@@ -111,11 +132,10 @@ impl<'p> KeyPlaces<'p> {
     }
 
     /// The place of a key in the object around this one, if that declares it and lacks it.
-    fn place_above(self, object: &Pointer, key: &str) -> Option<Pointer> {
-        let (around, _) = object.split_last()?;
-        let owner = owner(self.schema.document(), object)?;
-        let free = lacks(self.tree.at(&around)?, key);
-        (owner.object.own_property(key).is_some() && free).then(|| around.join(key))
+    fn place_above(self, inner: &DeclaredMember<'_>, key: &str) -> Option<Pointer> {
+        let DeclaredMember { around, schema } = inner;
+        let free = lacks(self.tree.at(around)?, key);
+        (schema.own_property(key).is_some() && free).then(|| around.join(key))
     }
 
     /// Finds a key that `object` lacks in the one object inside it, or around it, that does not
@@ -147,8 +167,9 @@ impl<'p> KeyPlaces<'p> {
                 let strays = members.iter().filter(|member| member.has_stray(key));
                 found.extend(strays.map(|member| place.join(member.name).join(key)));
             }
+            let inner = above.take().and_then(|inner| self.declared(inner));
             found.extend(
-                above
+                inner
                     .as_ref()
                     .and_then(|inner| self.stray_above(inner, key)),
             );
@@ -156,7 +177,7 @@ impl<'p> KeyPlaces<'p> {
                 let to = object.join(key);
                 return found.is_empty().then_some(Moved { from, to });
             }
-            above = above.and_then(|inner| self.around(&inner));
+            above = inner.map(|inner| self.lifted(&inner.around));
             level = level
                 .iter()
                 .flat_map(|object| object.inner_objects(key))
@@ -171,11 +192,10 @@ impl<'p> KeyPlaces<'p> {
 
     /// The place of a key in the object around this one, if that neither declares the key nor is
     /// open to any key.
-    fn stray_above(self, object: &Pointer, key: &str) -> Option<Pointer> {
-        let (around, _) = object.split_last()?;
-        let schema = owner(self.schema.document(), object)?.object;
-        let sent = self.narrow(&around)?.get(key).is_some();
-        let strays = sent && !takes_any_key(schema) && schema.own_property(key).is_none();
+    fn stray_above(self, inner: &DeclaredMember<'_>, key: &str) -> Option<Pointer> {
+        let DeclaredMember { around, schema } = inner;
+        let sent = self.narrow(around)?.get(key).is_some();
+        let strays = sent && !takes_any_key(*schema) && schema.own_property(key).is_none();
         strays.then(|| around.join(key))
     }
 

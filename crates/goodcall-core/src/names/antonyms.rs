@@ -104,9 +104,15 @@ pub(super) fn have_opposed_words(ours: &Words, theirs: &Words) -> bool {
 
 /// Returns true if two different words mean different things.
 fn are_opposed(a: &str, b: &str) -> bool {
-    let both = |group: &&[&str]| is_among(a, group) && is_among(b, group);
-    let units = unit(a).zip(unit(b));
-    if OPPOSED.iter().any(both) || units.is_some_and(|(ours, theirs)| ours != theirs) {
+    // Few groups have a word with each of these first letters.
+    let initials = initial(a) | initial(b);
+    let both = |(group, known): (&&[&str], &u32)| {
+        known & initials == initials && is_among(a, group) && is_among(b, group)
+    };
+    let units = || unit(a).zip(unit(b));
+    if OPPOSED.iter().zip(&OPPOSED_INITIALS).any(both)
+        || units().is_some_and(|(ours, theirs)| ours != theirs)
+    {
         return true;
     }
     // `file1` and `file2`, `x` and `y` are counterparts.
@@ -132,12 +138,42 @@ fn digits(word: &str) -> impl Iterator<Item = u8> {
 }
 
 fn unit(word: &str) -> Option<usize> {
-    UNITS.iter().position(|unit| is_among(word, unit))
+    let initial = initial(word);
+    let mut units = UNITS.iter().zip(&UNIT_INITIALS);
+    units.position(|(unit, known)| known & initial == initial && is_among(word, unit))
 }
+
+/// One bit for the first byte of a word: letters that differ have bits that differ.
+const fn initial(word: &str) -> u32 {
+    match word.as_bytes() {
+        [first, ..] => 1 << (*first & 31),
+        [] => 0,
+    }
+}
+
+/// The bits of the first bytes of the words in each group.
+const fn initials<const N: usize>(groups: &[&[&str]; N]) -> [u32; N] {
+    let mut all = [0; N];
+    let mut at = 0;
+    while at < N {
+        let mut word = 0;
+        while word < groups[at].len() {
+            all[at] |= initial(groups[at][word]);
+            word += 1;
+        }
+        at += 1;
+    }
+    all
+}
+
+const OPPOSED_INITIALS: [u32; OPPOSED.len()] = initials(&OPPOSED);
+const UNIT_INITIALS: [u32; UNITS.len()] = initials(&UNITS);
 
 /// The word, and the word without each prefix that it has.
 fn stems(word: &str) -> impl Iterator<Item = &str> {
-    let bare = PREFIXES.iter().filter_map(move |p| word.strip_prefix(p));
+    let first = word.bytes().next();
+    let like = PREFIXES.iter().filter(move |p| p.bytes().next() == first);
+    let bare = like.filter_map(move |p| word.strip_prefix(p));
     std::iter::once(word).chain(bare)
 }
 

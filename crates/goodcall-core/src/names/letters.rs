@@ -142,6 +142,24 @@ fn numbers(name: &str) -> impl Iterator<Item = &str> {
     pieces.filter(|piece| !piece.is_empty())
 }
 
+/// Adds the words of an ASCII name as [`Words::of`] does for every name.
+fn add_ascii_words(name: &str, spaced: &mut String) {
+    let mut fresh = false;
+    let mut lower = false;
+    for byte in name.bytes() {
+        if !byte.is_ascii_alphanumeric() {
+            fresh = true;
+            continue;
+        }
+        if (fresh || lower && byte.is_ascii_uppercase()) && !spaced.is_empty() {
+            spaced.push(' ');
+        }
+        lower = byte.is_ascii_lowercase();
+        fresh = false;
+        spaced.push(byte.to_ascii_lowercase().into());
+    }
+}
+
 /// The words of a name in lower case: `fileName`, `file-name` and `File_Name` have the same two.
 pub(crate) struct Words {
     /// All words, with a space after each but the last.
@@ -151,6 +169,10 @@ pub(crate) struct Words {
 impl Words {
     pub(crate) fn of(name: &str) -> Self {
         let mut spaced = String::with_capacity(name.len() + 4);
+        if name.is_ascii() {
+            add_ascii_words(name, &mut spaced);
+            return Self { spaced };
+        }
         let mut fresh = false;
         let mut lower = false;
         for c in name.chars() {
@@ -163,11 +185,7 @@ impl Words {
             if fresh && !spaced.is_empty() {
                 spaced.push(' ');
             }
-            if c.is_ascii() {
-                spaced.push(c.to_ascii_lowercase());
-            } else {
-                spaced.extend(c.to_lowercase());
-            }
+            spaced.extend(c.to_lowercase());
             fresh = false;
         }
         Self { spaced }
@@ -195,7 +213,9 @@ impl Words {
 
     /// All words as one: the [`bare`] form of the name.
     pub(super) fn joined(&self) -> String {
-        self.iter().collect()
+        let mut joined = String::with_capacity(self.spaced.len());
+        joined.extend(self.iter());
+        joined
     }
 
     fn contains(&self, word: &str) -> bool {
@@ -210,5 +230,24 @@ impl Words {
     /// Returns true if there are words, and the other name has all of them.
     pub(super) fn are_within(&self, other: &Self) -> bool {
         !self.spaced.is_empty() && self.missing_in(other).next().is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// A name with a letter beyond ASCII is split by another loop.
+        #[test]
+        fn ascii_names_have_the_words_that_any_name_has(name in "[a-cA-C0-2_ -]{0,9}") {
+            let longer = Words::of(&format!("{name}_\u{fc}"));
+            let mut words: Vec<&str> = longer.iter().collect();
+            prop_assert_eq!(words.pop(), Some("\u{fc}"));
+            let own = Words::of(&name);
+            prop_assert_eq!(own.iter().collect::<Vec<_>>(), words);
+        }
     }
 }

@@ -9,4 +9,4 @@ mod similarity;
 pub(crate) use antonyms::are_antonyms;
 pub(crate) use envelope_keys::{ENVELOPE_NAMES, envelope, holds_other, is_envelope_key};
 pub(crate) use letters::{Letters, Words, bare, same_bare, same_name, spelling_bits};
-pub(crate) use similarity::{could_mean, near_names, nearest_name, typo_of};
+pub(crate) use similarity::{could_mean, near_names, nearest_name, nearest_names, typo_of};

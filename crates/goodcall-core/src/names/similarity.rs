@@ -68,29 +68,76 @@ pub(crate) fn nearest_name<'n>(
     wanted: &str,
     names: impl Iterator<Item = &'n str>,
 ) -> Option<String> {
-    if wanted.len() > COMPARED_BYTES {
+    let compared = compare(wanted, names);
+    if !compared.is_complete {
         return None;
     }
+    nearest_of(wanted, compared).0
+}
+
+/// Returns the [`nearest_name`], or else the [`near_names`].
+pub(crate) fn nearest_names<'n>(
+    wanted: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> (Option<String>, Vec<String>) {
+    nearest_of(wanted, compare(wanted, names))
+}
+
+/// The names that can be near the wanted one, by the letters that occur in them.
+#[derive(Default)]
+struct Compared<'n> {
+    /// Those that may be a few edits away.
+    typos: Vec<&'n str>,
+    /// Those that may have the same words and more or fewer.
+    longer: Vec<&'n str>,
+    /// The most edits between the wanted name and one that is suggested for it.
+    edits: usize,
+    /// False if there are too many names to look at all of them.
+    is_complete: bool,
+}
+
+/// Rules out the names that have too few letters in common with the wanted one, which are most.
+fn compare<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Compared<'n> {
+    let mut compared = Compared::default();
+    if wanted.len() > COMPARED_BYTES {
+        return compared;
+    }
     let ours = Letters::of(wanted);
-    let edits = suggestion_edits(ours.count);
-    // Most names have so few letters in common with the wanted one that they are ruled out here.
-    let (mut typos, mut longer) = (Vec::new(), Vec::new());
+    compared.edits = suggestion_edits(ours.count);
     for (index, name) in names.enumerate() {
         if index == LISTED_NAMES {
-            return None;
+            return compared;
         }
         if name.len() > COMPARED_BYTES {
             continue;
         }
         let theirs = Letters::of(name);
-        if ours.may_be_typo(theirs, edits) {
-            typos.push(name);
+        if ours.may_be_typo(theirs, compared.edits) {
+            compared.typos.push(name);
         }
         if ours.may_share_words(theirs) {
-            longer.push(name);
+            compared.longer.push(name);
         }
     }
-    nearest_by_letters(wanted, edits, &typos).or_else(|| nearest_by_words(wanted, &longer))
+    compared.is_complete = true;
+    compared
+}
+
+/// The nearest of these names if all were looked at, or else those that are as near as each other.
+fn nearest_of(wanted: &str, compared: Compared<'_>) -> (Option<String>, Vec<String>) {
+    let Compared {
+        typos,
+        longer,
+        edits,
+        is_complete,
+    } = compared;
+    if is_complete && let Some(nearest) = nearest_by_letters(wanted, edits, &typos) {
+        return (Some(nearest), Vec::new());
+    }
+    match near_by_words(wanted, longer.into_iter()).as_slice() {
+        [only] if is_complete => (Some((*only).to_owned()), Vec::new()),
+        near => (None, several(near)),
+    }
 }
 
 fn nearest_by_letters(wanted: &str, edits: usize, names: &[&str]) -> Option<String> {
@@ -117,16 +164,24 @@ fn nearest_by_letters(wanted: &str, edits: usize, names: &[&str]) -> Option<Stri
     (close && !tied && !are_antonyms(wanted, name)).then(|| name.to_owned())
 }
 
-fn nearest_by_words(wanted: &str, names: &[&str]) -> Option<String> {
-    if names.is_empty() {
-        return None;
+/// The names with the same words and more or fewer, up to one more than are worth naming.
+fn near_by_words<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    let mut names = names.peekable();
+    if names.peek().is_none() {
+        return Vec::new();
     }
     let ours = Words::of(wanted);
-    let mut fitting = names
-        .iter()
-        .filter(|name| shares_words(wanted, &ours, name));
-    let found = fitting.next()?;
-    fitting.next().is_none().then(|| (*found).to_owned())
+    let near = names.filter(|name| shares_words(wanted, &ours, name));
+    near.take(NAMED_PLACES + 1).collect()
+}
+
+/// These names, if they are several and few enough to be named.
+fn several(near: &[&str]) -> Vec<String> {
+    if (2..=NAMED_PLACES).contains(&near.len()) {
+        near.iter().map(|name| (*name).to_owned()).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// Returns true if one name has all words of the other, and they do not mean opposite things.
@@ -143,17 +198,11 @@ pub(crate) fn near_names<'n>(wanted: &str, names: impl Iterator<Item = &'n str>)
     if wanted.len() > COMPARED_BYTES {
         return Vec::new();
     }
-    let (ours, letters) = (Words::of(wanted), Letters::of(wanted));
+    let letters = Letters::of(wanted);
     let names = names
         .take(LISTED_NAMES)
         .filter(|name| name.len() <= COMPARED_BYTES && letters.may_share_words(Letters::of(name)));
-    let near = names.filter(|name| shares_words(wanted, &ours, name));
-    let near: Vec<String> = near.take(NAMED_PLACES + 1).map(str::to_owned).collect();
-    if (2..=NAMED_PLACES).contains(&near.len()) {
-        near
-    } else {
-        Vec::new()
-    }
+    several(&near_by_words(wanted, names))
 }
 
 /// Returns true if `sent` could be meant for `name`: equal but for case and separators, a few edits

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::{Actual, Change, Changes, Issue, IssueKind};
-use crate::names::{near_names, nearest_name};
+use crate::names::nearest_names;
 use crate::tree::{Node, Pointer, Tree};
 
 /// The verdict on one call.
@@ -155,10 +155,7 @@ impl Refusal {
     pub fn unknown_tool<'n>(name: &str, offered: impl IntoIterator<Item = &'n str>) -> Self {
         let offered: Vec<&str> = offered.into_iter().collect();
         let mut issue = Issue::new(Pointer::root(), IssueKind::UnknownTool, 0..0);
-        issue.nearest = nearest_name(name, offered.iter().copied());
-        if issue.nearest.is_none() {
-            issue.candidates = near_names(name, offered.iter().copied());
-        }
+        (issue.nearest, issue.candidates) = nearest_names(name, offered.iter().copied());
         issue.expected.to_mut().allowed = offered.into_iter().map(str::to_owned).collect();
         issue.actual = Some(Actual::text(name));
         Self::single(Reason::UnknownTool, issue)

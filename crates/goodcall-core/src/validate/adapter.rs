@@ -128,7 +128,7 @@ static AFTER_EXHAUSTION: Value = Value::Bool(true);
 
 /// Returns true if the validator made this error after the budget ran out.
 pub(super) fn is_after_exhaustion(error: &ValidationError<'_>) -> bool {
-    **error.instance() == AFTER_EXHAUSTION
+    matches!(**error.instance(), Value::Bool(true))
 }
 
 fn lossless(node: Node<'_>) -> Value {
