@@ -1,11 +1,11 @@
 //! Groups faults into defects and collects the plans that the rules have for each.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::planned_edit::PlannedEdit;
 use super::rules::RuleSet;
-use super::site::{Finder, Proposals, Site, Task};
+use super::site::{Finder, Found, Proposals, Site, Task};
 use crate::limits::MEND_READINGS;
 use crate::rule::Level;
 use crate::tree::{Edit, Kind, Node, Pointer, Tree};
@@ -106,13 +106,15 @@ impl<'t> Planner<'t> {
 
     /// Returns the defects that cause these faults, outer places first.
     pub(crate) fn defects<'f>(&mut self, faults: &'f [Fault]) -> Vec<Defect<'f>> {
-        let mut defects: Vec<Defect<'f>> = Vec::new();
+        let mut defects: Vec<Defect<'f>> = Vec::with_capacity(faults.len());
+        // The value of each defect. All faults of one defect are of one value.
+        let mut values: Vec<Found<'t>> = Vec::with_capacity(faults.len());
         let mut scalars: HashMap<&'f str, usize> = HashMap::new();
         for fault in faults {
-            let Some((node, _)) = self.finder.find(&fault.pointer) else {
+            let Some(value) = self.finder.find(&fault.pointer) else {
                 continue;
             };
-            if !matches!(node.kind(), Kind::Array | Kind::Object) {
+            if !matches!(value.0.kind(), Kind::Array | Kind::Object) {
                 // The faults of one value are mostly adjacent.
                 let last = defects.len().wrapping_sub(1);
                 let known = match defects.last() {
@@ -128,6 +130,7 @@ impl<'t> Planner<'t> {
                             scalars.insert(fault.pointer.as_str(), defects.len());
                         }
                         defects.push(single(Cow::Borrowed(fault)));
+                        values.push(value);
                     }
                 }
                 continue;
@@ -144,9 +147,10 @@ impl<'t> Planner<'t> {
                 }
                 _ => defects.push(single(Cow::Borrowed(fault))),
             }
+            values.resize(defects.len(), value);
         }
-        for defect in &mut defects {
-            defect.plans = self.plans(&defect.faults);
+        for (defect, value) in defects.iter_mut().zip(values) {
+            defect.plans = self.plans(&defect.faults, value);
         }
         if defects.len() > 1 {
             defects.sort_by_key(|defect| defect.pointer().depth());
@@ -154,10 +158,10 @@ impl<'t> Planner<'t> {
         defects
     }
 
-    fn plans(&mut self, faults: &[Cow<'_, Fault>]) -> Vec<Plan> {
+    fn plans(&mut self, faults: &[Cow<'_, Fault>], value: Found<'t>) -> Vec<Plan> {
         let mut plans: Vec<Plan> = Vec::new();
         for (index, fault) in faults.iter().enumerate() {
-            for mut plan in self.plans_for(fault, index) {
+            for mut plan in self.plans_for(fault, index, value) {
                 match plans.iter_mut().find(|known| known.same_edits(&plan)) {
                     Some(known) => {
                         known.cost = known.cost.min(plan.cost);
@@ -175,10 +179,7 @@ impl<'t> Planner<'t> {
         plans
     }
 
-    fn plans_for(&mut self, fault: &Fault, index: usize) -> Vec<Plan> {
-        let Some((node, member)) = self.finder.find(&fault.pointer) else {
-            return Vec::new();
-        };
+    fn plans_for(&mut self, fault: &Fault, index: usize, (node, member): Found<'t>) -> Vec<Plan> {
         let unknown = match &fault.kind {
             FaultKind::UnknownKeys(keys) if node.kind() == Kind::Object => {
                 let key = keys.first();
@@ -284,7 +285,7 @@ fn single(fault: Cow<'_, Fault>) -> Defect<'_> {
 
 /// The places changed in one round, so that no edit works on a place that another one moved.
 pub(crate) struct Claims<'p> {
-    taken: HashMap<&'p str, &'p Edit>,
+    taken: BTreeMap<&'p str, &'p Edit>,
     /// The smallest depth of a taken place.
     least: usize,
 }
@@ -292,7 +293,7 @@ pub(crate) struct Claims<'p> {
 impl Default for Claims<'_> {
     fn default() -> Self {
         Self {
-            taken: HashMap::new(),
+            taken: BTreeMap::new(),
             least: usize::MAX,
         }
     }

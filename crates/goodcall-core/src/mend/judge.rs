@@ -1,6 +1,6 @@
 //! Judges a trial by the validator's faults before and after it.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use super::defect::{Defect, Plan};
 use crate::tree::{Edit, Pointer};
@@ -21,14 +21,14 @@ pub(crate) enum TrialOutcome {
 pub(crate) struct Index<'f> {
     sorted: Vec<&'f Fault>,
     /// The unknown keys of all faults: place, keyword, key.
-    unknown: HashSet<(&'f str, &'f str, &'f str)>,
+    unknown: BTreeSet<(&'f str, &'f str, &'f str)>,
 }
 
 impl<'f> Index<'f> {
     pub(crate) fn new(faults: &'f [Fault]) -> Self {
         let mut sorted: Vec<_> = faults.iter().collect();
         sorted.sort_by(|a, b| a.pointer.cmp(&b.pointer));
-        let mut unknown = HashSet::new();
+        let mut unknown = BTreeSet::new();
         for fault in faults {
             if let FaultKind::UnknownKeys(keys) = &fault.kind {
                 let (place, keyword) = (fault.pointer.as_str(), fault.keyword.as_str());

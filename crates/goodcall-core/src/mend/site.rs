@@ -105,7 +105,7 @@ impl<'s> Site<'s> {
     pub(crate) fn new(
         context: Task<'s>,
         fault: &'s Fault,
-        (node, member): (Node<'s>, Option<(Id, Id)>),
+        (node, member): Found<'s>,
         unknown: Option<Id>,
     ) -> Self {
         Self {
@@ -297,6 +297,9 @@ impl<'s> Site<'s> {
     }
 }
 
+/// The value at a place, with its object and key node if it is a member.
+pub(crate) type Found<'t> = (Node<'t>, Option<(Id, Id)>);
+
 /// Finds places of a tree. Looking up neighbours in order takes one walk in all.
 pub(crate) struct Finder<'t> {
     tree: &'t Tree<'t>,
@@ -315,8 +318,8 @@ impl<'t> Finder<'t> {
         }
     }
 
-    /// Returns the value at a place, with its object and key node if it is a member.
-    pub(crate) fn find(&mut self, place: &Pointer) -> Option<(Node<'t>, Option<(Id, Id)>)> {
+    /// Returns the value at a place.
+    pub(crate) fn find(&mut self, place: &Pointer) -> Option<Found<'t>> {
         let mut found = (self.tree.root(), None);
         if place.has_escapes() {
             for segment in place.segments() {
@@ -331,7 +334,7 @@ impl<'t> Finder<'t> {
     }
 
     /// Follows one segment of a place.
-    fn child(&mut self, node: Node<'t>, segment: &[u8]) -> Option<(Node<'t>, Option<(Id, Id)>)> {
+    fn child(&mut self, node: Node<'t>, segment: &[u8]) -> Option<Found<'t>> {
         match node.kind() {
             Kind::Object => {
                 let key = self.key(node, segment)?;

@@ -57,56 +57,69 @@ use crate::validate::FaultKind;
 struct RuleEntry {
     rule: &'static Rule,
     propose: fn(&Site<'_>, &mut Proposals),
+    faults: Answered,
+}
+
+/// The faults that a rule may have a proposal for. It is not asked about others.
+#[derive(Clone, Copy)]
+enum Answered {
+    Any,
+    WrongType,
+    MissingMember,
 }
 
 macro_rules! entries {
-    ($($module:ident),* $(,)?) => {
-        &[$(RuleEntry { rule: &$module::RULE, propose: $module::propose }),*]
+    ($($faults:ident: $module:ident),* $(,)?) => {
+        &[$(RuleEntry {
+            rule: &$module::RULE,
+            propose: $module::propose,
+            faults: Answered::$faults,
+        }),*]
     };
 }
 
 /// The rules that mend faults, in the order in which they propose.
 const RULE_ENTRIES: &[RuleEntry] = entries![
-    no_parameters,
-    string_to_number,
-    plain_arithmetic,
-    string_to_boolean,
-    string_to_null,
-    number_to_string,
-    whole_number,
-    stringified,
-    number_list,
-    enum_list,
-    nested_array,
-    scalar_to_array,
-    array_to_scalar,
-    root_array,
-    null_optional,
-    missing_default,
-    key_style,
-    key_markup,
-    key_with_value,
-    enum_spelling,
-    enum_words,
-    only_key,
-    empty_enum,
-    wrapped_arguments,
-    any_wrapper,
-    schema_echo,
-    keys_up,
-    keys_down,
-    indexed_object,
-    single_element,
-    doubled_key,
-    date_notation,
-    unknown_key,
-    word_to_boolean,
-    enum_typo,
-    key_typo,
-    number_in_text,
-    comma_list,
-    empty_optional,
-    object_to_array,
+    Any: no_parameters,
+    WrongType: string_to_number,
+    WrongType: plain_arithmetic,
+    WrongType: string_to_boolean,
+    WrongType: string_to_null,
+    WrongType: number_to_string,
+    WrongType: whole_number,
+    WrongType: stringified,
+    WrongType: number_list,
+    WrongType: enum_list,
+    WrongType: nested_array,
+    WrongType: scalar_to_array,
+    WrongType: array_to_scalar,
+    WrongType: root_array,
+    Any: null_optional,
+    MissingMember: missing_default,
+    Any: key_style,
+    Any: key_markup,
+    MissingMember: key_with_value,
+    Any: enum_spelling,
+    Any: enum_words,
+    MissingMember: only_key,
+    Any: empty_enum,
+    Any: wrapped_arguments,
+    Any: any_wrapper,
+    Any: schema_echo,
+    Any: keys_up,
+    MissingMember: keys_down,
+    WrongType: indexed_object,
+    WrongType: single_element,
+    WrongType: doubled_key,
+    Any: date_notation,
+    Any: unknown_key,
+    WrongType: word_to_boolean,
+    Any: enum_typo,
+    Any: key_typo,
+    WrongType: number_in_text,
+    WrongType: comma_list,
+    WrongType: empty_optional,
+    WrongType: object_to_array,
 ];
 
 /// A subset of [`RULE_ENTRIES`], one bit per rule.
@@ -129,11 +142,53 @@ impl RuleSet {
             FaultKind::Wrapped => Some(RuleId::WrappedArguments),
             _ => None,
         };
-        for (index, entry) in RULE_ENTRIES.iter().enumerate() {
-            if self.0 & (1 << index) != 0 && only.is_none_or(|only| only == entry.rule.id) {
+        let asked = match site.fault.kind {
+            FaultKind::Type(_) => Self::ON_TYPES,
+            FaultKind::Required(_) => Self::ON_MISSING,
+            _ => Self::ON_ANY,
+        };
+        for entry in Self(self.0 & asked.0).entries() {
+            if only.is_none_or(|only| only == entry.rule.id) {
                 (entry.propose)(site, out);
             }
         }
+        if cfg!(debug_assertions) {
+            let mut none = Proposals::default();
+            let others = self.without(asked);
+            others
+                .entries()
+                .for_each(|entry| (entry.propose)(site, &mut none));
+            debug_assert!(
+                none.0.is_empty(),
+                "a rule answers a fault that it is not asked about"
+            );
+        }
+    }
+
+    const ON_ANY: Self = Self::answering(Answered::Any);
+    const ON_TYPES: Self = Self::answering(Answered::WrongType);
+    const ON_MISSING: Self = Self::answering(Answered::MissingMember);
+
+    /// The rules that may have proposals for these faults, those for any fault among them.
+    const fn answering(faults: Answered) -> Self {
+        let (mut rules, mut index) = (0, 0);
+        while index < RULE_ENTRIES.len() {
+            let answered = RULE_ENTRIES[index].faults as u8;
+            if answered == Answered::Any as u8 || answered == faults as u8 {
+                rules |= 1 << index;
+            }
+            index += 1;
+        }
+        Self(rules)
+    }
+
+    fn entries(self) -> impl Iterator<Item = &'static RuleEntry> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let index = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            RULE_ENTRIES.get(index)
+        })
     }
 }
 

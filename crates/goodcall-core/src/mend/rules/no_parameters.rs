@@ -29,8 +29,8 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) fn propose(site: &Site<'_>, out: &mut Proposals) {
     let schema = site.context.schema;
     if site.fault.pointer.is_root()
-        && takes_nothing(schema.root().resolve())
         && schema.accepts_empty_object()
+        && takes_nothing(schema.root().resolve())
         && !is_for_another_rule(site)
     {
         let empty = Value::Object(Map::new());
