@@ -1,6 +1,7 @@
 """Audits many calls, in one process and on Spark: `scale.py PROGRAM FOLDER [ROWS]`.
 
-Prints what was measured, and fails if totals differ, memory is above its bound, or a call takes longer
+Prints what was measured, writes it into docs/benchmarks/audit.json for `cargo xtask peers document` if
+there were at least ten million calls, and fails if totals differ, memory is above its bound, or a call takes longer
 than promised. Needs the wheel, pyarrow and pyspark, and Java for Spark. `GOODCALL_SPARK=0` leaves Spark out.
 """
 
@@ -14,6 +15,10 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
+#: What was measured, for the page of benchmarks.
+FIGURES = HERE.parents[2] / "docs" / "benchmarks" / "audit.json"
+#: Fewer calls are a trial, whose figures are not kept.
+LEAST_KEPT = 10_000_000
 #: Calls that one core audits in a second, at least.
 LEAST_RATE = 500_000
 #: The most memory for a gigabyte of lines.
@@ -46,7 +51,12 @@ def in_one_process(program, path, tools, rows):
     shares = ", ".join(f"{kind} {100 * totals[kind] / rows:.1f} %" for kind in ("good", "mended", "bad"))
     print(f"one process: {rows:,} calls ({shares}), {seconds:.1f} s of processor time, {wall:.1f} s, "
           f"{rate:,.0f} calls a second and core, {memory >> 20} MiB", flush=True)
-    return totals, rate
+    return totals, rate, figures(totals, seconds, memory)
+
+
+def figures(totals, seconds, memory):
+    kinds = {kind: totals[kind] for kind in ("calls", "good", "mended", "bad")}
+    return {**kinds, "seconds": round(seconds, 2), "bytes": memory}
 
 
 def killed(program, path, tools, folder):
@@ -140,6 +150,7 @@ def gigabyte_of_lines(program, folder, tools):
     print(f"{size:,} bytes of lines: {totals['calls']:,} calls, {seconds:.1f} s of processor time, "
           f"{totals['calls'] / seconds:,.0f} calls a second and core, {memory >> 20} MiB", flush=True)
     assert memory <= MOST_BYTES, f"{memory} bytes of memory"
+    return figures(totals, seconds, memory)
 
 
 def main():
@@ -149,14 +160,16 @@ def main():
     tools.write_bytes(subprocess.check_output([sys.executable, HERE / "generate.py", "--tools"]))
     subprocess.run([sys.executable, HERE / "generate.py", str(rows), path], check=True)
     print(f"{path.stat().st_size:,} bytes of Parquet", flush=True)
-    whole, rate = in_one_process(program, path, tools, rows)
+    whole, rate, tables = in_one_process(program, path, tools, rows)
     assert killed(program, path, tools, folder) == whole, "the totals after kills differ"
     # Before Spark: a process is charged with the memory of the one that starts it, too.
-    gigabyte_of_lines(program, folder, tools)
+    lines = gigabyte_of_lines(program, folder, tools)
     if os.environ.get("GOODCALL_SPARK") != "0":
         spark = on_spark(path, tools)
         assert spark == whole, f"the totals on Spark differ: {spark} and {whole}"
     assert rate >= LEAST_RATE, f"{rate:,.0f} calls a second and core"
+    if rows >= LEAST_KEPT:
+        FIGURES.write_text(json.dumps({"Parquet": tables, "a gigabyte of JSON lines": lines}, indent=2) + "\n")
     print("ok: all totals are equal")
 
 

@@ -1,7 +1,9 @@
 //! Writes `docs/benchmarks.md` and its charts from the results.
 
 mod calls;
+mod frameworks;
 mod mended;
+mod pages;
 mod rest;
 mod targets;
 mod texts;
@@ -16,8 +18,8 @@ use crate::Failure;
 
 const HEAD: &str = "# Benchmarks
 
-goodcall beside what one would pick instead of it. Everything below was measured by
-`cargo xtask peers`, which sets up the peers from their registries, writes
+goodcall beside what one would pick instead of it. What no section names another command for was measured
+by `cargo xtask peers`, which sets up the peers from their registries, writes
 [benchmarks/results.json](benchmarks/results.json), and writes this page from that. No figure is
 written by hand.
 
@@ -25,12 +27,8 @@ Instructions and allocations are counted by valgrind and are the same on every r
 they are the best of several rounds on a machine that may have had other work, and say something only beside
 the others of the same table.
 
-Other pages, each written by the command that it names: [calls in Python](python-benchmarks.md) beside
-pydantic, msgspec, jsonschema-rs, json_repair and BAML, and [in Node](node-benchmarks.md) beside Ajv, Zod,
-Valibot and jsonrepair; what six bad calls become in each framework, without goodcall and with it, [in
-Python](python-frameworks.md) and [in TypeScript](node-frameworks.md). How many recorded calls
-[an audit](audit.md#tables) judges in a second is measured by `.ci/audit-scale`, what [the
-gateway](gateway.md#what-it-costs) adds to a request by `.ci/gateway-bench`.
+The sections on Python, Node, frameworks and audits take in what the commands that they name have written. What [the gateway](gateway.md#what-it-costs) adds to a request is measured by `.ci/gateway-bench`, what
+[the MCP proxy](mcp.md) adds to a call by `.ci/mcp-bench`. What none of this shows: [limits](limits.md#what-was-not-measured).
 ";
 
 /// Writes the document and the charts.
@@ -62,6 +60,9 @@ pub(super) fn write(results: &Value) -> Result<(), Failure> {
     if results["size"].is_object() {
         rest::size(&mut text, &results["size"])?;
     }
+    pages::languages(&mut text)?;
+    frameworks::table(&mut text)?;
+    pages::audit(&mut text)?;
     write_file("docs/benchmarks.md", &text)
 }
 
