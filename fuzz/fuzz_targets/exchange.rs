@@ -1,5 +1,5 @@
-//! Any request and any complete reply to it: every rewritten text is JSON, a repaired history needs no
-//! repair, and a forwarded reply is good when it is judged again.
+//! Any request and any complete reply to it: every rewritten text is JSON, and a forwarded reply is good
+//! when it is judged again.
 //!
 //! Input: one byte that picks the protocol and the settings, a request, a zero byte, a reply.
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use goodcall_core::Tree;
 use goodcall_wire::relay::{Exchange, NextStep, RelaySettings, ToolsCache};
-use goodcall_wire::request::{Adapt, adapt, history, legal_history, with_remark};
+use goodcall_wire::request::{Adapt, adapt};
 use goodcall_wire::{Provider, TextCallScope};
 use libfuzzer_sys::fuzz_target;
 
@@ -26,18 +26,6 @@ fuzz_target!(|bytes: &[u8]| {
         1 => Provider::Anthropic,
         _ => Provider::Responses,
     };
-    let _ = history(provider, request);
-    if let Some(remarked) = with_remark(provider, request, "a \"remark\"\n") {
-        Tree::parse(&remarked).expect("a request with a remark is JSON");
-    }
-    if let Some(legal) = legal_history(provider, request) {
-        Tree::parse(&legal).expect("a mended request is JSON");
-        assert_eq!(
-            legal_history(provider, &legal),
-            None,
-            "once is enough: {legal}"
-        );
-    }
     for to in [Adapt::OpenAiStrict, Adapt::Anthropic, Adapt::Gemini] {
         if let Some(adapted) = adapt(provider, request, to) {
             Tree::parse(&adapted).expect("an adapted request is JSON");
