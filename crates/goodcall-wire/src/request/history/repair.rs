@@ -180,8 +180,8 @@ impl Pairing {
             return self.blocks(form, message, missing, &known, splice);
         }
         for (id, text, _) in found {
-            if known.contains(&id) {
-                self.open.retain(|call| call.id != id);
+            if let Some(call) = self.answered_call(&id, &text_of(message, "tool_name")) {
+                self.open.remove(call);
                 self.after = message.span().end;
             } else if !self.elsewhere && !self.others.contains(&id) {
                 let words = format!(r#"{{"role":"user","content":{}}}"#, quoted(&text));
@@ -194,6 +194,16 @@ impl Pairing {
                 }
             }
         }
+    }
+
+    /// Finds the open call that a result answers. Calls of Ollama may have no id; then a result names its
+    /// tool, and those of one tool follow each other in the order of the calls.
+    fn answered_call(&self, id: &str, tool: &str) -> Option<usize> {
+        let find = |tool: &str| {
+            let mut open = self.open.iter();
+            open.position(|call| call.id == id && (tool.is_empty() || call.name == tool))
+        };
+        find(tool).or_else(|| find(""))
     }
 
     /// Rewrites a message with all results of a turn, which come before everything else in it.
