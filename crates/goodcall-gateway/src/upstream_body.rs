@@ -196,7 +196,7 @@ pub(crate) async fn collect(
         let data = data.unwrap_or_default();
         if first.is_empty() && all.is_empty() {
             first = data;
-        } else {
+        } else if !data.is_empty() {
             all.extend_from_slice(&std::mem::take(&mut first));
             all.extend_from_slice(&data);
         }

@@ -35,7 +35,7 @@ const SHARED_CRATES: [&str; 10] = [
 ];
 
 /// Foreign types that are shown all the same: the crate, the type, and why.
-const SHOWN: [(&str, &str, &str); 18] = [
+const SHOWN: [(&str, &str, &str); 20] = [
     (
         "goodcall",
         "CancellationToken",
@@ -72,10 +72,16 @@ const SHOWN: [(&str, &str, &str); 18] = [
         "Bytes",
         "the two servers have bodies of their own kinds",
     ),
+    ("goodcall-server", "Counter", "each server counts its own"),
     (
         "goodcall-server",
         "EncodeLabelSet",
         "each server has labels of its own",
+    ),
+    (
+        "goodcall-server",
+        "Family",
+        "each server adds metrics of its own",
     ),
     ("goodcall-server", "HeaderMap", "shared by the two servers"),
     ("goodcall-server", "HeaderName", "shared by the two servers"),

@@ -136,7 +136,7 @@ fn frameworks(document: &str) -> Result<Vec<Framework>, String> {
     Ok(found)
 }
 
-/// The cells of a row; none if the line is no row.
+/// The cells of a line of a table. A line outside a table has none.
 fn cells(line: &str) -> Vec<&str> {
     let row = line.strip_prefix("| ").or(line.strip_prefix("|"));
     let Some(row) = row.and_then(|row| row.trim_end().strip_suffix('|')) else {
