@@ -18,8 +18,8 @@ use crate::Failure;
 
 const HEAD: &str = "# Benchmarks
 
-goodcall beside what one would pick instead of it. What no section names another command for was measured
-by `cargo xtask peers`, which sets up the peers from their registries, writes
+goodcall beside what one would pick instead of it. A section that names a command shows what that command
+wrote. All others were measured by `cargo xtask peers`, which sets up the peers from their registries, writes
 [benchmarks/results.json](benchmarks/results.json), and writes this page from that. No figure is
 written by hand.
 
@@ -27,8 +27,9 @@ Instructions and allocations are counted by valgrind and are the same on every r
 they are the best of several rounds on a machine that may have had other work, and say something only beside
 the others of the same table.
 
-The sections on Python, Node, frameworks and audits take in what the commands that they name have written. What [the gateway](gateway.md#what-it-costs) adds to a request is measured by `.ci/gateway-bench`, what
-[the MCP proxy](mcp.md) adds to a call by `.ci/mcp-bench`. What none of this shows: [limits](limits.md#what-was-not-measured).
+`.ci/gateway-bench` measures what [the gateway](gateway.md#what-it-costs) adds to a request, and
+`.ci/mcp-bench` what [the MCP proxy](mcp.md) adds to a call.
+[What was not measured](limits.md#what-was-not-measured) is a section of its own.
 ";
 
 /// Writes the document and the charts.
