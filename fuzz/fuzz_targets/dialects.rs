@@ -1,5 +1,5 @@
-//! Any text, in any split, gives the same calls and the same rest; nothing panics, nothing is lost. So it
-//! is behind a prompt that opened a thought.
+//! Any text, in any split, gives the same calls and the same rest; nothing panics, nothing is lost. The
+//! same holds behind a prompt that opened a thought.
 //!
 //! Input: one byte that says how long the pieces are, and whether the prompt opened a thought; the text.
 #![no_main]

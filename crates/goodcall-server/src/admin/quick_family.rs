@@ -67,12 +67,12 @@ where
         }
     }
 
-    /// The family as it is registered.
+    /// Returns the family, which shares its metrics, for a registry.
     pub fn family(&self) -> Family<L, M, C> {
         self.family.clone()
     }
 
-    /// Returns the metric of these labels, which is made if there is none.
+    /// Returns the metric of these labels, and makes it if there is none.
     pub fn get(&self, labels: &L) -> M {
         if let Some((_, metric)) = self.first.find(|(known, _)| known == labels) {
             return metric.clone();

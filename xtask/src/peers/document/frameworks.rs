@@ -20,9 +20,9 @@ const DOCUMENTS: [&str; 3] = [
 enum Outcome {
     /// The tool gets what was meant.
     AsMeant,
-    /// It is not run, and the model reads why.
+    /// The tool is not run, and the model reads why.
     Refused,
-    /// The tool, or who called the model, gets something else.
+    /// The tool, or the caller of the model, gets something else.
     SomethingElse,
     /// The run ends.
     Ends,
@@ -175,7 +175,9 @@ fn outcome(call: &str, cell: &str) -> Result<Outcome, String> {
         .iter()
         .find_map(|start| cell.strip_prefix(start));
     let given = given.and_then(|given| given.strip_suffix('`'));
-    let given = given.ok_or(format!("`{cell}` is no outcome that is known"))?;
+    let given = given.ok_or(format!(
+        "unknown outcome `{cell}`: expected a form that `outcome` reads"
+    ))?;
     let is_meant = meant(call)?
         .is_some_and(|meant| serde_json::from_str(given).is_ok_and(|given: Value| given == meant));
     Ok(if is_meant {
@@ -193,7 +195,9 @@ fn meant(call: &str) -> Result<Option<Value>, String> {
             Ok(Some(json!({"path": "a", "tags": ["x"]})))
         }
         "cut off" | "required one missing" => Ok(None),
-        _ => Err(format!("`{call}` is no call that is known")),
+        _ => Err(format!(
+            "unknown call `{call}`: expected one that `meant` lists"
+        )),
     }
 }
 
